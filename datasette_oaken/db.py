@@ -32,9 +32,7 @@ def bigrams(text: str) -> str:
 
     A lone character between other scripts stands by itself.
     """
-    return " ".join(
-        run[i : i + 2] for run in _CJK_RUN.findall(text) for i in range(max(1, len(run) - 1))
-    )
+    return " ".join(run[i : i + 2] for run in _CJK_RUN.findall(text) for i in range(max(1, len(run) - 1)))
 
 
 def load_vec(conn: sqlite3.Connection) -> str | None:
@@ -110,7 +108,9 @@ def connect(path: str | os.PathLike[str], *, create: bool = False, readonly: boo
     try:
         conn = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0, check_same_thread=False)
     except sqlite3.OperationalError as error:
-        raise OakenError(f"Cannot open {path}: {error}. Check its permissions and its folder's.", "cannot_open") from error
+        raise OakenError(
+            f"Cannot open {path}: {error}. Check its permissions and its folder's.", "cannot_open"
+        ) from error
     conn.row_factory = sqlite3.Row
     try:
         _prepare(conn, path, readonly=readonly)
@@ -193,7 +193,9 @@ def explain(error: BaseException, path: str | os.PathLike[str]) -> OakenError | 
     text = str(error)
     if isinstance(error, sqlite3.DatabaseError):
         if "not a database" in text:
-            return OakenError(f"{path} is not a SQLite database; it was not touched. Name another with --db.", "not_a_database")
+            return OakenError(
+                f"{path} is not a SQLite database; it was not touched. Name another with --db.", "not_a_database"
+            )
         if "locked" in text or "busy" in text:
             return OakenError(
                 f"Another process is writing to {path}. Wait until it is done, or stop it, and run this again.",
@@ -201,14 +203,19 @@ def explain(error: BaseException, path: str | os.PathLike[str]) -> OakenError | 
             )
         if "disk is full" in text:
             return OakenError(
-                f"The disk that holds {path} is full. What was committed is safe: make room and run this again.", "disk_full"
+                f"The disk that holds {path} is full. What was committed is safe: make room and run this again.",
+                "disk_full",
             )
         if "readonly" in text:
             return OakenError(f"{path} cannot be written: check its permissions and its folder's.", "read_only")
         if "malformed" in text:
-            return OakenError(f"{path} is damaged ({text}). Keep a copy of it, then run: oaken doctor --db {path}", "damaged")
+            return OakenError(
+                f"{path} is damaged ({text}). Keep a copy of it, then run: oaken doctor --db {path}", "damaged"
+            )
         if "disk I/O error" in text:
-            return OakenError(f"The disk that holds {path} failed to read or write ({text}); it may be full.", "disk_error")
+            return OakenError(
+                f"The disk that holds {path} failed to read or write ({text}); it may be full.", "disk_error"
+            )
     if isinstance(error, OSError) and error.errno == 28:  # ENOSPC
         return OakenError("The disk is full. What was committed is safe: make room and run this again.", "disk_full")
     return None

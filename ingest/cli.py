@@ -1,2 +1,362 @@
+"""The command ``oaken``: a verb each, no logic. What a verb does is in the module of its name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from datasette_oaken import db
+from datasette_oaken.db import OakenError
+
+INTERRUPTED = 130
+
+db_option = click.option(
+    "--db",
+    "db_path",
+    type=click.Path(path_type=Path),
+    default=db.default_path,
+    show_default="oaken.db, or $OAKEN_DB",
+    help="The database file.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document on stdout.")
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Settings file. Default: oaken.toml beside the database.",
+)
+
+
+@contextlib.contextmanager
+def answering(as_json: bool, db_path: Path | None = None) -> Iterator[None]:
+    """Turn what can go wrong into a sentence and an exit code: 1 nothing could be done, 130 interrupted."""
+    try:
+        yield
+    except (OakenError, OSError, db.sqlite3.Error) as error:
+        known = error if isinstance(error, OakenError) else db.explain(error, db_path or "the database")
+        if known is None and isinstance(error, BrokenPipeError):
+            sys.exit(1)
+        text = str(known or f"{type(error).__name__}: {error}")[:1000]
+        if as_json:
+            click.echo(
+                json.dumps({"ok": False, "error": text, "code": known.code if known else "error"}, ensure_ascii=False)
+            )
+        else:
+            click.echo(f"Error: {text}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        text = "Stopped. What was done is kept; run the same command again to go on."
+        if as_json:
+            click.echo(json.dumps({"ok": False, "error": text, "code": "interrupted"}))
+        click.echo(f"\n{text}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def say(answer: dict[str, Any], as_json: bool, text: str) -> None:
+    """Print an answer: as JSON, or as ``text`` for a person."""
+    click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if as_json else text)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="datasette-oaken", prog_name="oaken")
+def oaken() -> None:
+    """Recall over your own correspondence: one SQLite file, searched by word and by meaning, on your own machine.
+
+    \b
+    oaken ingest ~/Mail/archive.mbox      bring mail in
+    oaken serve                           search it in the browser
+    oaken search "the pickup arrangement" search it here
+    """
+
+
+@oaken.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@db_option
+@json_option
+@click.option("--account", default="default", show_default=True, help="Whose mail this is: a name of your choosing.")
+@click.option("--mailbox", default=None, help="Put it all in this mailbox, whatever the files are called.")
+@click.option("--no-embed", is_flag=True, help="Leave embedding for later (oaken embed, or oaken serve does it).")
+@click.option(
+    "--processes", type=click.IntRange(0), default=None, help="Worker processes for parsing. Default: one a core."
+)
+def ingest(
+    paths: tuple[Path, ...],
+    db_path: Path,
+    as_json: bool,
+    account: str,
+    mailbox: str | None,
+    no_embed: bool,
+    processes: int | None,
+) -> None:
+    """Bring mail in: mbox files, Maildirs, folders of .eml, or single .eml files, found out by themselves.
+
+    Running it again on the same mail adds nothing. Ctrl-C loses nothing that was stored.
+
+    \b
+    oaken ingest ~/Mail/archive.mbox
+    oaken ingest ~/Maildir --account work --db work.db
+    """
+    from . import pipeline, report
+    from .embed import embed as run_embed
+    from .sources import detect
+
+    with answering(as_json, db_path):
+        sources = [detect(path, mailbox=mailbox) for path in paths]
+        conn = db.connect(db_path, create=True)
+        done = pipeline.ingest(conn, db_path, sources, account=account, processes=processes)
+        nothing_read = bool(done.failures) and done.seen == len(done.failures)
+        if not no_embed and done.embedding_backlog and not nothing_read:
+            report.note(report.ingested(done, db_path), as_json)
+            done.embedding_backlog = report.embed_if_possible(run_embed, conn, db_path)
+            say(done.as_dict(), as_json, "All of it can be searched by word and by meaning: oaken serve")
+        else:
+            say(done.as_dict(), as_json, report.ingested(done, db_path))
+        if nothing_read:
+            sys.exit(1)
+
+
+@oaken.command()
+@db_option
+@json_option
+@config_option
+@click.option(
+    "--model", default=None, help="Another embedding model: starts a second generation, which takes over when complete."
+)
+@click.option("--download", is_flag=True, help="Allow the model to be downloaded. Nothing is downloaded otherwise.")
+@click.option("--limit", type=click.IntRange(1), default=None, help="Embed at most this many passages.")
+@click.option("--nice", is_flag=True, help="Give way to everything else on the machine.")
+def embed(
+    db_path: Path, as_json: bool, config: Path | None, model: str | None, download: bool, limit: int | None, nice: bool
+) -> None:
+    """Embed what is queued, so that it is found by meaning too. Stopped, it goes on where it was.
+
+    \b
+    oaken embed
+    oaken embed --model BAAI/bge-small-en-v1.5 --download
+    """
+    from datasette_oaken import settings
+
+    from . import report
+    from .embed import be_nice
+    from .embed import embed as run_embed
+
+    with answering(as_json, db_path):
+        if nice:
+            be_nice()
+        chosen = model or settings.load(config, db_path).search.model
+        conn = db.connect(db_path)
+        done = run_embed(conn, db_path, model=chosen, limit=limit, download=download)
+        say(done.as_dict(), as_json, report.embedded(done))
+
+
+@oaken.command()
+@click.argument("query")
+@db_option
+@json_option
+@config_option
+@click.option("--mode", default="hybrid", show_default=True, help="hybrid, keyword (fts, bm25) or vector (semantic).")
+@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="How many messages.")
+@click.option("--next", "next_token", default=None, help="The next page: the token that the page before ended with.")
+@click.option("--mailbox", default=None, help="Only this mailbox.")
+def search(
+    query: str,
+    db_path: Path,
+    as_json: bool,
+    config: Path | None,
+    mode: str,
+    limit: int,
+    next_token: str | None,
+    mailbox: str | None,
+) -> None:
+    """Search by word and by meaning. Returns references to messages; changes nothing.
+
+    \b
+    oaken search 'the pickup arrangement from:sam after:2023'
+    oaken search '"notice period" -draft has:attachment' --json
+    """
+    from . import report
+    from .find import find
+
+    with answering(as_json, db_path):
+        fields = {"mailbox": [mailbox]} if mailbox else {}
+        answer = find(db_path, query, mode=mode, limit=limit, next_token=next_token, fields=fields, config=config)
+        say(answer, as_json, report.hits(answer))
+
+
+@oaken.group()
+def message() -> None:
+    """One message."""
+
+
+@message.command("get")
+@click.argument("message_id", type=int)
+@db_option
+@json_option
+def message_get(message_id: int, db_path: Path, as_json: bool) -> None:
+    """Print a message. Reading it here does not mark it read.
+
+    \b
+    oaken message get 42
+    """
+    from datasette_oaken import messages
+
+    from . import report
+
+    with answering(as_json, db_path):
+        found = messages.message(db.connect(db_path, readonly=True), message_id)
+        if found is None:
+            raise OakenError(f"There is no message {message_id}.", "no_message")
+        say(found, as_json, report.message(found))
+
+
+@oaken.group()
+def thread() -> None:
+    """One conversation."""
+
+
+@thread.command("get")
+@click.argument("thread_id", type=int)
+@db_option
+@json_option
+def thread_get(thread_id: int, db_path: Path, as_json: bool) -> None:
+    """Print a conversation, oldest first.
+
+    \b
+    oaken thread get 7
+    """
+    from datasette_oaken import messages
+
+    from . import report
+
+    with answering(as_json, db_path):
+        found = messages.thread(db.connect(db_path, readonly=True), thread_id)
+        if found is None:
+            raise OakenError(f"There is no conversation {thread_id}.", "no_thread")
+        say(found, as_json, report.thread(found))
+
+
+@oaken.command()
+@db_option
+@json_option
+def status(db_path: Path, as_json: bool) -> None:
+    """What is in the file, how much is embedded, and what could not be read.
+
+    \b
+    oaken status --json
+    """
+    from datasette_oaken.status import status as read_status
+
+    from . import report
+
+    with answering(as_json, db_path):
+        answer = read_status(db.connect(db_path, readonly=True))
+        say(answer, as_json, report.status(answer))
+
+
+@oaken.command()
+@db_option
+@json_option
+def doctor(db_path: Path, as_json: bool) -> None:
+    """Check this machine and the file: SQLite, extension, model, disk, integrity; each with what to do.
+
+    \b
+    oaken doctor
+    """
+    from . import report
+    from .doctor import doctor as examine
+
+    with answering(as_json, db_path):
+        answer = examine(db_path)
+        say(answer, as_json, report.doctor(answer))
+        if not answer["ok"]:
+            sys.exit(1)
+
+
+@oaken.command()
+@db_option
+@json_option
+@click.option("--fts", is_flag=True, help="The keyword index.")
+@click.option("--semantic", is_flag=True, help="The KNN tables, from the stored vectors.")
+@click.option("--all", "everything", is_flag=True, help="Both.")
+def repair(db_path: Path, as_json: bool, fts: bool, semantic: bool, everything: bool) -> None:
+    """Make derived tables again.
+
+    \b
+    oaken repair --all
+    """
+    from .repair import repair as run_repair
+
+    if not (fts or semantic or everything):
+        raise click.UsageError("Say what to repair: --fts, --semantic or --all.")
+    with answering(as_json, db_path):
+        conn = db.connect(db_path)
+        answer = run_repair(conn, db_path, fts=fts or everything, semantic=semantic or everything)
+        say(answer, as_json, "Repaired.")
+
+
+@oaken.command()
+@db_option
+@config_option
+@click.option("--port", type=click.IntRange(1, 65535), default=None, help="Default: 8001, or the next that is free.")
+@click.option("--no-embed", is_flag=True, help="Do not embed beside it.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the search page in the browser.")
+def serve(db_path: Path, config: Path | None, port: int | None, no_embed: bool, open_browser: bool) -> None:
+    """Search in the browser: starts the site on this machine and prints its address. Embedding goes on beside it.
+
+    \b
+    oaken serve
+    oaken serve --db work.db --port 8010
+    """
+    from .serve import serve as run_site
+
+    with answering(False, db_path):
+        run_site(db_path, port=port, config=config, embed=not no_embed, open_browser=open_browser)
+
+
+@oaken.command()
+@click.option(
+    "--db",
+    "db_path",
+    type=click.Path(path_type=Path),
+    default=Path("oaken-demo.db"),
+    show_default=True,
+    help="The database file.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Another seed, another mailbox; the same seed, the same bytes.",
+)
+@click.option(
+    "--write",
+    "write_to",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Only write the mailbox here, as an mbox file.",
+)
+@click.option("--no-serve", is_flag=True, help="Only fill the database.")
+@click.option("--port", type=click.IntRange(1, 65535), default=None, help="Default: 8001, or the next that is free.")
+def demo(db_path: Path, seed: int, write_to: Path | None, no_serve: bool, port: int | None) -> None:
+    """Try Oaken on a made-up mailbox: some 1,000 messages over eight years, none of them anyone's.
+
+    \b
+    oaken demo
+    oaken demo --write demo.mbox
+    """
+    from .try_out import try_out
+
+    with answering(False, db_path):
+        try_out(db_path, seed=seed, write_to=write_to, serve=not no_serve, port=port)
+
+
 def main() -> None:
-    raise SystemExit(0)
+    """The console script."""
+    oaken(prog_name="oaken")

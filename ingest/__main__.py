@@ -1,0 +1,5 @@
+"""``python -m ingest`` is ``oaken``."""
+
+from .cli import main
+
+main()

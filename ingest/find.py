@@ -1,0 +1,39 @@
+"""``oaken search``: the one search, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from datasette_oaken.search import embedding_text, search
+
+from datasette_oaken import db, settings
+from datasette_oaken.embedders import Embedded, QueryEmbedder, get_embedder
+from datasette_oaken.vector import answering
+
+
+def find(
+    db_path: Path,
+    query: str,
+    *,
+    mode: str,
+    limit: int,
+    next_token: str | None,
+    fields: dict[str, list[str]],
+    config: Path | None,
+) -> dict[str, Any]:
+    """The search answer for ``query`` over the file, opened read-only. Raises OakenError."""
+    chosen = settings.load(config, db_path).search
+    conn = db.connect(db_path, readonly=True)
+    try:
+        embedded: Embedded | None = None
+        text = embedding_text(query, mode=mode, fields=fields)
+        generation = answering(conn)
+        if text and generation is not None:
+            embedder = QueryEmbedder(lambda: get_embedder(generation.model))
+            embedded = embedder.embed(text, chosen.vector_timeout_seconds)
+        return search(
+            conn, query, mode=mode, limit=limit, next=next_token, settings=chosen, embedded=embedded, fields=fields
+        )
+    finally:
+        conn.close()

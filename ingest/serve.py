@@ -1,0 +1,98 @@
+"""``oaken serve``: Datasette on the loopback address, with embedding going on beside it in a process of its own."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from datasette_oaken import db
+from datasette_oaken.db import OakenError
+
+from . import pipeline
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8001
+_PORTS_TO_TRY = 20
+
+
+def serve(path: Path, *, port: int | None, config: Path | None, embed: bool, open_browser: bool = False) -> None:
+    """Serve the file until Ctrl-C. Prints the search page's address as soon as it answers.
+
+    Raises OakenError: port_taken, and what opening the file raises.
+    """
+    import uvicorn
+    from datasette.app import Datasette
+
+    with db.connect(path) as conn:  # also brings an older file up to date before anything reads it
+        backlog = pipeline.backlog(conn)
+    conn.close()
+    port = _free_port(port)
+    plugin = {"config": str(config)} if config else {}
+    site = Datasette([str(path)], config={"plugins": {"datasette-oaken": plugin}})
+    address = f"http://{HOST}:{port}/-/oaken"
+    threading.Thread(target=_announce, args=(port, address, open_browser), daemon=True).start()
+    with _embedding(path) if embed and backlog else _nothing():
+        uvicorn.run(site.app(), host=HOST, port=port, log_level="warning", lifespan="on")
+
+
+def _free_port(port: int | None) -> int:
+    wanted = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TO_TRY))
+    for candidate in wanted:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, candidate))
+                return candidate
+            except OSError as error:
+                if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                    raise
+    raise OakenError(
+        f"Port {wanted[0]} is taken. Name another with --port, or leave --port out and a free one is found.",
+        "port_taken",
+    )
+
+
+def _announce(port: int, address: str, open_browser: bool) -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection((HOST, port), timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    click.echo(f"\nSearch your mail at {address}\n(Ctrl-C stops the site.)\n", err=True)
+    if open_browser:
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+@contextmanager
+def _embedding(path: Path) -> Iterator[None]:
+    """Embed what is queued in a niced process beside the site; it stops with the site and goes on at the next start."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "ingest", "embed", "--nice", "--db", str(path)], stdin=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT if sys.platform != "win32" else signal.SIGTERM)
+            try:
+                child.wait(15)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

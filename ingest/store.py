@@ -1,0 +1,259 @@
+"""Prepared messages to rows. Every function runs inside the caller's transaction, so that no message is half stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from datasette.utils.sqlite import sqlite3
+
+from datasette_oaken import rows
+
+from . import chunks as chunking
+from . import threads
+from .prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message was found: what ``message_locations`` and ``message_labels`` keep of it."""
+
+    mailbox_id: int
+    key: str
+    fingerprint: str | None
+    flags: frozenset[str]
+    labels: tuple[str, ...]
+
+
+@dataclass
+class Stored:
+    """What a batch changed."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    duplicates: int = 0
+    chunks_added: int = 0
+    chunks_deleted: int = 0
+    threads: set[int] = field(default_factory=set)
+
+
+def account(conn: sqlite3.Connection, name: str) -> None:
+    """Make sure that the account is there."""
+    conn.execute("insert or ignore into accounts (name) values (?)", (name,))
+
+
+def mailbox(conn: sqlite3.Connection, account_name: str, name: str) -> int:
+    """The id of a mailbox, made where there is none."""
+    conn.execute("insert or ignore into mailboxes (account, name) values (?, ?)", (account_name, name))
+    return int(
+        conn.execute("select id from mailboxes where account = ? and name = ?", (account_name, name)).fetchone()[0]
+    )
+
+
+def known_places(
+    conn: sqlite3.Connection, mailbox_id: int, keys: Sequence[str]
+) -> dict[str, tuple[int, str | None, str]]:
+    """Of these keys in this mailbox, those already stored: key -> (message_id, fingerprint, flags)."""
+    found = conn.execute(
+        "select provider_key, message_id, fingerprint, flags from message_locations"
+        " where mailbox_id = ? and provider_key in (select value from json_each(?))",
+        (mailbox_id, json.dumps(list(keys))),
+    )
+    return {key: (message_id, fingerprint, flags) for key, message_id, fingerprint, flags in found}
+
+
+def known_contents(conn: sqlite3.Connection, account_name: str, hashes: Iterable[str]) -> dict[str, int]:
+    """Of these content hashes, those that the account already holds: content_hash -> message_id."""
+    found = conn.execute(
+        "select content_hash, id from messages where account = ? and content_hash in (select value from json_each(?))",
+        (account_name, json.dumps(list(hashes))),
+    )
+    return {content_hash: message_id for content_hash, message_id in found}
+
+
+def add_message(conn: sqlite3.Connection, account_name: str, prepared: Prepared, stored: Stored) -> int:
+    """Store a message that the account does not hold yet, with all that is derived from it. Returns its id."""
+    message = prepared.message
+    thread_id = threads.thread_for(conn, account_name, message.internet_message_id, message.references)
+    message_id = conn.execute(
+        "insert into messages (account, source_id, internet_message_id, thread_id, copy_of, subject, from_name,"
+        " from_address, sent_at, size, has_attachments, content_hash, authored_hash)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            account_name,
+            prepared.content_hash[:32],
+            message.internet_message_id,
+            thread_id,
+            _original(conn, prepared),
+            message.subject,
+            message.from_name,
+            message.from_address,
+            message.sent_at,
+            prepared.size,
+            int(bool(message.attachments)),
+            prepared.content_hash,
+            prepared.authored_hash,
+        ),
+    ).lastrowid
+    assert message_id is not None
+    conn.execute(
+        "insert into raw_messages (message_id, sha256, codec, raw) values (?, ?, ?, ?)",
+        (message_id, prepared.sha256, prepared.codec, prepared.raw),
+    )
+    conn.execute("insert into message_state (message_id, priority) values (?, ?)", (message_id, message.priority))
+    _add_derived(conn, account_name, message_id, thread_id, prepared, stored)
+    stored.added += 1
+    stored.threads.add(thread_id)
+    return message_id
+
+
+def _original(conn: sqlite3.Connection, prepared: Prepared) -> int | None:
+    """The message that this one delivers again: same Message-ID, same words of its author, in whatever account."""
+    if not prepared.message.internet_message_id or not prepared.authored_hash:
+        return None
+    row = conn.execute(
+        "select coalesce(copy_of, id) from messages where internet_message_id = ? and authored_hash = ? order by id limit 1",
+        (prepared.message.internet_message_id, prepared.authored_hash),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _add_derived(
+    conn: sqlite3.Connection, account_name: str, message_id: int, thread_id: int, prepared: Prepared, stored: Stored
+) -> None:
+    message = prepared.message
+    conn.executemany(
+        "insert into message_recipients (message_id, role, name, address) values (?, ?, ?, ?)",
+        [(message_id, role, name, address) for role, name, address in message.recipients],
+    )
+    conn.executemany(
+        "insert into attachments (message_id, part, filename, content_type, size, sha256, content_id)"
+        " values (?, ?, ?, ?, ?, ?, ?)",
+        [(message_id, a.part, a.filename, a.content_type, a.size, a.sha256, a.content_id) for a in message.attachments],
+    )
+    conn.execute(
+        "insert into message_texts (message_id, text, from_html, language) values (?, ?, ?, ?)",
+        (message_id, prepared.text, int(message.from_html), prepared.language),
+    )
+    conn.executemany(
+        "insert into message_sections (message_id, position, section, start, stop, why) values (?, ?, ?, ?, ?, ?)",
+        [(message_id, position, *part) for position, part in enumerate(prepared.sections)],
+    )
+    author = " ".join(
+        part for part in (message.from_name, f"<{message.from_address}>" if message.from_address else None) if part
+    )
+    conn.executemany(
+        "insert into recall_chunks (source, source_id, account, thread_id, author, said_at, text, message_id, section,"
+        " position, content_hash, policy_version) values ('email', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                prepared.content_hash[:32],
+                account_name,
+                thread_id,
+                author or None,
+                message.sent_at,
+                piece.text,
+                message_id,
+                piece.section,
+                piece.position,
+                piece.content_hash,
+                chunking.POLICY_VERSION,
+            )
+            for piece in prepared.chunks
+        ],
+    )
+    stored.chunks_added += len(prepared.chunks)
+
+
+def replace_message(
+    conn: sqlite3.Connection, account_name: str, message_id: int, prepared: Prepared, stored: Stored
+) -> None:
+    """The source now holds another version of this message in the same place: the row keeps its id, all else follows."""
+    message = prepared.message
+    stored.chunks_deleted += rows.delete_chunks(conn, [message_id])
+    for table in ("message_recipients", "attachments", "message_texts", "message_sections"):
+        conn.execute(f"delete from {table} where message_id = ?", (message_id,))
+    stored.threads.add(conn.execute("select thread_id from messages where id = ?", (message_id,)).fetchone()[0])
+    thread_id = threads.thread_for(conn, account_name, message.internet_message_id, message.references)
+    conn.execute(
+        "update messages set source_id = ?, internet_message_id = ?, thread_id = ?, subject = ?, from_name = ?,"
+        " from_address = ?, sent_at = ?, size = ?, has_attachments = ?, content_hash = ?, authored_hash = ? where id = ?",
+        (
+            prepared.content_hash[:32],
+            message.internet_message_id,
+            thread_id,
+            message.subject,
+            message.from_name,
+            message.from_address,
+            message.sent_at,
+            prepared.size,
+            int(bool(message.attachments)),
+            prepared.content_hash,
+            prepared.authored_hash,
+            message_id,
+        ),
+    )
+    conn.execute(
+        "update raw_messages set sha256 = ?, codec = ?, raw = ? where message_id = ?",
+        (prepared.sha256, prepared.codec, prepared.raw, message_id),
+    )
+    _add_derived(conn, account_name, message_id, thread_id, prepared, stored)
+    stored.updated += 1
+    stored.threads.add(thread_id)
+
+
+def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:
+    """Remember that the message lies there, with that place's flags and labels; read state follows unless a person set it."""
+    conn.execute(
+        "insert into message_locations (message_id, mailbox_id, provider_key, fingerprint, flags) values (?, ?, ?, ?, ?)"
+        " on conflict (mailbox_id, provider_key) do update set message_id = excluded.message_id,"
+        " fingerprint = excluded.fingerprint, flags = excluded.flags",
+        (message_id, place.mailbox_id, place.key, place.fingerprint, " ".join(sorted(place.flags))),
+    )
+    if place.labels:
+        conn.executemany(
+            "insert or ignore into message_labels (message_id, label) values (?, ?)",
+            [(message_id, label) for label in place.labels],
+        )
+    # Read where any of its places says so: a message read on one device is read.
+    conn.execute(
+        "update message_state set is_read = exists (select 1 from message_locations where message_id = ?1"
+        " and ' ' || flags || ' ' like '% seen %') where message_id = ?1 and not is_read_set",
+        (message_id,),
+    )
+
+
+def has_other_place(conn: sqlite3.Connection, message_id: int, place: Place) -> bool:
+    """Whether the message lies anywhere besides ``place``."""
+    return bool(
+        conn.execute(
+            "select exists (select 1 from message_locations where message_id = ? and not (mailbox_id = ? and provider_key = ?))",
+            (message_id, place.mailbox_id, place.key),
+        ).fetchone()[0]
+    )
+
+
+def put_failure(
+    conn: sqlite3.Connection,
+    source: str,
+    mailbox_name: str | None,
+    key: str,
+    error: str,
+    attempts: int,
+    raw: bytes | None,
+) -> None:
+    """List a message that could not be stored, with its bytes where they were read."""
+    when = rows.now()
+    conn.execute(
+        "insert into ingest_failures (source, mailbox, key, error, attempts, raw, first_at, last_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (source, key) do update set error = excluded.error,"
+        " attempts = ingest_failures.attempts + excluded.attempts, raw = excluded.raw, last_at = excluded.last_at",
+        (source, mailbox_name, key, error, attempts, raw, when, when),
+    )
+
+
+def clear_failure(conn: sqlite3.Connection, source: str, key: str) -> None:
+    """What failed before is now stored: take it off the list."""
+    conn.execute("delete from ingest_failures where source = ? and key = ?", (source, key))

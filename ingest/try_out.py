@@ -1,0 +1,34 @@
+"""``oaken demo``: a made-up mailbox, ingested and served, so that Oaken can be tried before any mail is trusted to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from datasette_oaken import db
+
+from . import demo, pipeline, report
+from .serve import serve as run_site
+from .sources import detect
+
+
+def try_out(db_path: Path, *, seed: int, write_to: Path | None, serve: bool, port: int | None) -> None:
+    """Write the demo mailbox to ``write_to``; or fill ``db_path`` with it and, with ``serve``, start the site.
+
+    Raises OakenError.
+    """
+    if write_to is not None:
+        demo.write_mbox(write_to, seed=seed)
+        click.echo(f"Wrote the demo mailbox to {write_to}. Ingest it with: oaken ingest {write_to}")
+        return
+    # Kept beside the database: it can be looked at, and a second run finds every message unchanged.
+    mail = db_path.resolve().parent / f"{db_path.stem}-mail-{seed}"
+    if not mail.exists():
+        demo.write_maildir(mail, seed=seed)
+    conn = db.connect(db_path, create=True)
+    done = pipeline.ingest(conn, db_path, [detect(mail)], account="demo")
+    conn.close()
+    click.echo(report.ingested(done, db_path))
+    if serve:
+        run_site(db_path, port=port, config=None, embed=True)
