@@ -1,0 +1,91 @@
+"""When a message was sent: its Date header by mail-parser, by a lenient reading where that gives up, else by its Received lines.
+
+mail-parser's ``parse_mail_date`` keeps to RFC 5322 and its obsolete forms, and gives no value at all for what real mail has
+besides: no zone, one-digit hours, ``GMT+0200``, dashes, the month before the day. The standard library's lenient reader takes
+those, and invents others (a year 0, a zone of 99 hours): what it says is believed only when it is a possible time of a mail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_tz
+
+from mailparser.dates import parse_mail_date
+
+EARLIEST = datetime(
+    1971, 1, 2, tzinfo=UTC
+)  # the first network mail is of 1971; the epoch itself is a clock that was not set
+MAX_ZONE = 14 * 3600  # seconds; the zones in use reach from -12:00 to +14:00
+_ISO = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})[T ](\d{1,2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?", re.I
+)
+_ZONE_NAME = re.compile(r"\b(?:GMT|UTC|UT)\s*([+-]\d{4})\b", re.I)
+
+
+def sent_at(dates: Iterable[str], received: Iterable[str], *, latest: datetime | None = None) -> str | None:
+    """The time of sending as ``YYYY-MM-DDTHH:MM:SSZ``: the first sane Date, else the topmost sane Received; None without either.
+
+    ``dates`` and ``received`` are header values in the order they stand. A Date that is more than two days after the
+    message was received, or years before, is a wrong clock: Received is believed. ``latest`` bounds what is sane, for tests.
+    """
+    arrived = next((when for value in received if (when := received_date(value, latest))), None)
+    for value in dates:
+        when = read_date(value, latest)
+        if when is None:
+            continue
+        if arrived and (when > arrived + timedelta(days=2) or when < arrived - timedelta(days=3 * 366)):
+            return written(arrived)
+        return written(when)
+    return written(arrived) if arrived else None
+
+
+def read_date(value: str, latest: datetime | None = None) -> datetime | None:
+    """A date header as an aware UTC datetime, or None when it names no possible time of a mail."""
+    value = value[:200]
+    when = parse_mail_date(value).value
+    if when is None:
+        when = _lenient(value)
+    if when is None or when < EARLIEST or when > (latest or datetime(2100, 1, 1, tzinfo=UTC)):
+        return None
+    return when
+
+
+def received_date(value: str, latest: datetime | None = None) -> datetime | None:
+    """The date of a Received header: what stands after its last semicolon (RFC 5321 section 4.4)."""
+    _, semicolon, date = value.rpartition(";")
+    return read_date(date.strip(), latest) if semicolon else None
+
+
+def written(when: datetime) -> str:
+    """``when`` (UTC) as the file stores it."""
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _lenient(value: str) -> datetime | None:
+    if match := _ISO.search(value):
+        year, month, day, hour, minute = (int(match[index]) for index in range(1, 6))
+        second, zone = min(int(match[6] or 0), 59), (match[7] or "").replace(":", "")
+        offset = 0 if zone.upper() in ("", "Z", "UTC") else _seconds(zone)
+    else:
+        try:
+            parsed = parsedate_tz(_ZONE_NAME.sub(r"\1", value))
+        except (ValueError, IndexError, TypeError, OverflowError):
+            return None
+        if parsed is None:
+            return None
+        year, month, day, hour, minute, second = parsed[:6]
+        second = min(second, 59)
+        offset = parsed[9] or 0
+    if abs(offset) > MAX_ZONE:
+        offset = 0  # an impossible zone: the clock's own reading is the best evidence
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC) - timedelta(seconds=offset)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _seconds(zone: str) -> int:
+    sign = -1 if zone[0] == "-" else 1
+    return sign * (int(zone[1:3]) * 3600 + int(zone[3:5]) * 60)
