@@ -1,0 +1,255 @@
+"""mbox files: every message of one, streaming, from any offset on. What separates and what is quoted: ``separators``."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasette_oaken.hookspecs import hookimpl
+
+from . import opening, separators
+from .base import HEAD, MAX_MESSAGE, Claim, Entry, Failure, Place, key_of, reason
+from .separators import WINDOW, Dialect, Quoting, restore
+
+BLOCK = 1 << 20
+SAMPLE = 4 << 20
+"""Bytes of a file's beginning that tell how it was written."""
+
+_SUFFIXES = (".mbox", ".mbx", ".txt")
+_TAIL = 512
+
+
+@dataclass(slots=True)
+class Span:
+    """One message in an mbox: where its separator starts and where it stops, in decompressed bytes, and what is between
+    the separator line and the end; ``raw`` is None when it is larger than ``MAX_MESSAGE``. ``tail``: its last bytes in the file. ``exact``: by
+    Content-Length."""
+
+    start: int
+    stop: int
+    raw: bytes | None
+    tail: bytes
+    exact: bool = False
+
+
+class Splitter:
+    """Cuts a stream of mbox bytes into messages. Holds one message and a block or two at a time."""
+
+    def __init__(
+        self, read: Callable[[int], bytes], dialect: Dialect, offset: int = 0, limit: int = MAX_MESSAGE
+    ) -> None:
+        """``read(n)`` gives the next bytes, from a separator on, at ``offset`` of the file; b"" at the end."""
+        self._read, self._dialect, self._limit = read, dialect, limit
+        self._buffer = bytearray()
+        self._offset = offset  # of the buffer's first byte
+        self._ended = False
+
+    def _fill(self, begin: int, upto: int) -> int:
+        """Read on until the buffer reaches ``upto`` or the stream ends. Returns how many bytes before ``begin`` were let go."""
+        gone = 0
+        if begin >= BLOCK or begin == len(self._buffer):
+            del self._buffer[:begin]
+            self._offset += begin
+            gone = begin
+        while not self._ended and len(self._buffer) < upto - gone:
+            block = self._read(BLOCK)
+            self._ended = not block
+            self._buffer += block
+        return gone
+
+    def __iter__(self) -> Iterator[Span]:
+        begin = 0
+        begin -= self._fill(0, BLOCK)
+        while begin < len(self._buffer) or not self._ended:
+            begin -= self._fill(begin, begin + WINDOW)
+            if begin >= len(self._buffer):
+                return
+            exact = self._by_length(begin) if self._dialect.lengths else None
+            if exact is not None:
+                body_start, body_stop, following, begin = exact
+                raw = self._bytes(body_start, body_stop)
+                yield Span(
+                    self._offset + begin, self._offset + following, raw, self._tail(begin, following), exact=True
+                )
+                begin = following
+                continue
+            start = self._offset + begin
+            begin, following, kept = self._by_form(begin)
+            raw_or_none = self._message(begin, following) if kept else None
+            yield Span(start, self._offset + following, raw_or_none, self._tail(begin, following))
+            begin = following
+
+    def _by_length(self, begin: int) -> tuple[int, int, int, int] | None:
+        """(body's line after the separator, its stop, next separator, begin), all in the buffer as it then is; or None."""
+        begin -= self._fill(begin, begin + HEAD)
+        line = self._buffer.find(b"\n", begin) + 1
+        span = separators.content_length(self._buffer, begin, begin + HEAD) if line else None
+        if span is None or span[1] - begin > self._limit:
+            return None
+        stop = span[1]
+        gone = self._fill(begin, stop + WINDOW)
+        begin, line, stop = begin - gone, line - gone, stop - gone
+        following = separators.ends_exactly(self._buffer, stop, self._dialect, complete=self._ended)
+        return None if following is None else (line, stop, following, begin)
+
+    def _by_form(self, begin: int) -> tuple[int, int, bool]:
+        """(begin, next separator or the end, whether the message was kept), in the buffer as it then is."""
+        scan, kept = begin, True
+        while True:
+            found = self._buffer.find(b"\nFrom ", scan)
+            if found < 0 and self._ended:
+                return begin, len(self._buffer), kept
+            if found < 0 or (len(self._buffer) < found + 1 + WINDOW and not self._ended):
+                scan = max(scan, len(self._buffer) - 5) if found < 0 else found
+                if scan - begin > self._limit:
+                    begin, kept = scan - 8, False  # let it go, but for what shows an empty line before a separator
+                gone = self._fill(begin, len(self._buffer) + BLOCK)
+                begin, scan = begin - gone, scan - gone
+                continue
+            if self._dialect.separates(self._buffer, found + 1):
+                return begin, found + 1, kept and found - begin <= self._limit
+            scan = found + 1
+
+    def _message(self, begin: int, stop: int) -> bytes:
+        line = self._buffer.find(b"\n", begin, stop) + 1 or stop
+        raw = self._bytes(line, stop)
+        # The writer ends the message's last line, then puts an empty one: that one is not the message's.
+        if not self._dialect.empty_line:
+            return raw
+        if raw.endswith(b"\n\r\n") or raw == b"\r\n":
+            return raw[:-2]
+        return raw[:-1] if raw.endswith(b"\n\n") or raw == b"\n" else raw
+
+    def _tail(self, begin: int, stop: int) -> bytes:
+        return self._bytes(max(begin, stop - _TAIL), stop)
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        with memoryview(self._buffer) as view:
+            return bytes(view[start:stop])
+
+
+@dataclass
+class MboxSource:
+    """An mbox file, compressed or not.
+
+    ``start``: the offset, in decompressed bytes, of the separator to begin at. ``quoting`` overrides what the file's
+    beginning tells. Keys are path + "#" + offset; ``fingerprint`` is of the bytes, so messages are read to be compared.
+    """
+
+    path: Path
+    mailbox: str
+    start: int = 0
+    quoting: Quoting | None = None
+    kind: str = "mbox"
+
+    @property
+    def size(self) -> int | None:
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return None
+
+    @property
+    def count(self) -> int | None:
+        return None
+
+    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+        """Every message; with a cursor that still fits the file, those that were added since."""
+        key = key_of(self.path)
+        at = self.start
+        try:
+            with opening.Opened(self.path) as opened:
+                sample = _exactly(opened, SAMPLE)
+                first = separators.begins(sample)
+                if first is None:
+                    yield Failure(
+                        key, self.mailbox, "no longer an mbox: it does not begin with a From line", self.size or 0
+                    )
+                    return
+                dialect = separators.examine(sample, complete=len(sample) < SAMPLE)
+                del sample
+                at = max(self.start, first, _resume(opened, dialect, (cursors or {}).get(key)))
+                opened.seek(at)
+                for span in Splitter(opened.read, dialect, at):
+                    at = span.stop
+                    yield self._entry(key, span, dialect, opened)
+        except OSError as error:
+            yield Failure(f"{key}#{at}", self.mailbox, reason(error), self.size or 0)
+
+    def _entry(self, key: str, span: Span, dialect: Dialect, opened: opening.Opened) -> Entry | Failure:
+        name = f"{key}#{span.start}"
+        consumed = opened.position if opened.kind else span.stop
+        if span.raw is None:
+            error = f"a message larger than {MAX_MESSAGE >> 20} MB, which no mail is: the file may be damaged there"
+            return Failure(name, self.mailbox, error, consumed)
+        raw = span.raw if span.exact else restore(span.raw, self.quoting or dialect.quoting)
+        fingerprint = f"{len(raw)}:{hashlib.sha256(raw).hexdigest()[:16]}"
+        cursor = f"{span.start}:{span.stop}:{_digest(span.tail)}"
+        load = functools.partial(bytes, raw)
+        return Entry(name, self.mailbox, load, fingerprint, consumed=consumed, cursor=(key, cursor))
+
+
+def _digest(tail: bytes) -> str:
+    return hashlib.sha256(tail).hexdigest()[:16]
+
+
+def _exactly(opened: opening.Opened, size: int) -> bytes:
+    """The next ``size`` bytes, fewer only at the end."""
+    data = bytearray()
+    while len(data) < size and (block := opened.read(size - len(data))):
+        data += block
+    return bytes(data)
+
+
+def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int:
+    """Where to go on: behind the last message that was read when the file has only grown since, at that message when it
+    was still being written, and at 0 when the file was rewritten (or there is no cursor)."""
+    if not cursor:
+        return 0
+    begin, end, digest = cursor.split(":")
+    start, stop = int(begin), int(end)
+    tail_at = max(start, stop - _TAIL)
+    opened.seek(tail_at)
+    tail = _exactly(opened, stop - tail_at)
+    if len(tail) != stop - tail_at or _digest(tail) != digest:
+        return 0
+    window = _exactly(opened, WINDOW)
+    if not window or (window.startswith(b"From ") and dialect.separates(window, 0)):
+        return stop
+    return start
+
+
+def mailbox_of(path: Path) -> str:
+    """The mailbox that an mbox file is: its name without ``.mbox`` and compression; Apple's ``Work.mbox/mbox`` is Work."""
+    name = opening.stem(path.name)
+    if name.lower() == "mbox" and path.parent.name.lower().endswith(".mbox"):
+        return ""
+    return next((name[: -len(s)] for s in _SUFFIXES if name.lower().endswith(s) and len(name) > len(s)), name)
+
+
+def is_lone_message(path: Path) -> bool:
+    """Whether a file that begins with a separator is one message all the same, kept with its envelope line: named as a
+    message is (``.eml``, or a number as in MH folders), and without a second separator in its first megabyte."""
+    name = opening.stem(path.name).lower()
+    if not (name.endswith(".eml") or (name[:1].isdigit() and not name.endswith(_SUFFIXES))):
+        return False
+    data = opening.head(path, 1 << 20)
+    spans = iter(Splitter(io.BytesIO(data).read, separators.examine(data, complete=True)))
+    return next(spans, None) is not None and next(spans, None) is None
+
+
+def claim(place: Place) -> MboxSource | None:
+    """An mbox is a file that begins with a separator."""
+    if place.is_dir or separators.begins(place.head) is None or is_lone_message(place.path):
+        return None
+    own = mailbox_of(place.path)
+    return MboxSource(place.path, place.named(own) if own else place.folder)
+
+
+@hookimpl(trylast=True)
+def register_sources() -> list[Claim]:
+    return [claim]
