@@ -1,0 +1,327 @@
+"""The one search that command, page, API and agents share: a query in, the search answer out. It never writes.
+
+Embedding is the caller's (``embedders.QueryEmbedder``), since it must not hold up a database thread.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from datasette.utils.sqlite import sqlite3
+
+from . import filters, keyword, snippets, vector
+from .db import OakenError
+from .embedders import Embedded
+from .filters import Condition
+from .fusion import ChunkFacts, Hit, fuse
+from .query import Query, parse
+from .settings import SearchSettings
+from .terms import term
+
+MODES = {
+    **{name: name for name in ("hybrid", "keyword", "vector")},
+    **{"fts": "keyword", "bm25": "keyword", "semantic": "vector"},
+}
+"""What may be asked for, and the mode that it means."""
+
+ALSO_IN = 50
+"""How many other holders of a hit's paragraph are listed; ``also_in_count`` counts them all."""
+
+_THESE = "in (select value from json_each(?))"
+
+
+def read_mode(mode: str) -> str:
+    """``hybrid``, ``keyword`` or ``vector``, by any of its names. Raises OakenError bad_mode."""
+    try:
+        return MODES[mode.strip().lower()]
+    except KeyError:
+        raise OakenError(f"There is no search mode {mode!r}: use hybrid, keyword or vector.", "bad_mode") from None
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a page begins: how many hits came before, in which fusion. ``until`` keeps newer mail from moving it."""
+
+    query: str
+    offset: int
+    until: int
+    degraded_reason: str | None
+
+    def token(self) -> str:
+        """The opaque text of ``next``."""
+        data = json.dumps([self.query, self.offset, self.until, self.degraded_reason], separators=(",", ":"))
+        return base64.urlsafe_b64encode(data.encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, token: str) -> Cursor:
+        """Raises OakenError bad_next."""
+        try:
+            data = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+            query, offset, until, reason = data
+            if not (isinstance(query, str) and isinstance(offset, int) and isinstance(until, int) and offset >= 0):
+                raise ValueError
+            if reason is not None and not isinstance(reason, str):
+                raise ValueError
+            return cls(query, offset, until, reason)
+        except (ValueError, TypeError) as error:
+            raise OakenError("This is not a page of a search: begin again without next.", "bad_next") from error
+
+
+def search(
+    conn: sqlite3.Connection,
+    query: str | Query,
+    *,
+    mode: str = "hybrid",
+    limit: int = 10,
+    next: str | None = None,
+    settings: SearchSettings | None = None,
+    embedded: Embedded | None = None,
+    accounts: Sequence[str] | None = None,
+    today: date | None = None,
+) -> dict[str, Any]:
+    """The search answer of the design for one page of ``limit`` hits.
+
+    ``next``: the ``next`` of the page before. ``embedded``: the query's ``free_text`` as a vector, or why there is none.
+    ``accounts``: the only accounts that may be seen (None: every one).
+
+    Raises OakenError: bad_mode, bad_limit, bad_next.
+    """
+    began = time.perf_counter()
+    settings = settings or SearchSettings()
+    mode = read_mode(mode)
+    if limit < 1:
+        raise OakenError("limit must be 1 or more.", "bad_limit")
+    if isinstance(query, str):
+        query = parse(query, today=today, categories=settings.categories)
+    cursor = _cursor(conn, query, mode, accounts, next)
+    return _Search(conn, query, mode, limit, settings, embedded, accounts, cursor).answer(began)
+
+
+def _cursor(
+    conn: sqlite3.Connection, query: Query, mode: str, accounts: Sequence[str] | None, token: str | None
+) -> Cursor:
+    asked = json.dumps([query.as_dict(), mode, sorted(accounts) if accounts is not None else None])
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
+    if not token:
+        (until,) = conn.execute("select coalesce(max(id), 0) from messages").fetchone()
+        return Cursor(digest, 0, until, None)
+    cursor = Cursor.read(token)
+    if cursor.query != digest:
+        raise OakenError("This page belongs to another search: begin again without next.", "bad_next")
+    return cursor
+
+
+@dataclass
+class _Search:
+    conn: sqlite3.Connection
+    query: Query
+    mode: str
+    limit: int
+    settings: SearchSettings
+    embedded: Embedded | None
+    accounts: Sequence[str] | None
+    cursor: Cursor
+
+    def answer(self, began: float) -> dict[str, Any]:
+        filters.prepare(self.conn)
+        self.timings: dict[str, float] = {}
+        self.degraded_reason: str | None = None
+        self.want = keyword.wanted(self.query.words, self.query.phrases)
+        self.scope = self._scope()
+        if self.query.words or self.query.phrases:
+            hits, more = self._ranked()
+        else:
+            hits, more = self._newest()
+        after = Cursor(self.cursor.query, self.cursor.offset + len(hits), self.cursor.until, self.degraded_reason)
+        shown = _Hydrator(self.conn, self.scope.condition, self.want).hits(hits)
+        self.timings["total"] = (time.perf_counter() - began) * 1000
+        return {
+            "ok": True,
+            "query": self.query.as_dict(),
+            "mode": self.mode,
+            "warnings": list(self.query.warnings),
+            "degraded": self.degraded_reason is not None,
+            "degraded_reason": self.degraded_reason,
+            "coverage": round(vector.coverage(self.conn), 4),
+            "returned": len(shown),
+            "limit": self.limit,
+            "truncated": more,
+            "next": after.token() if more else None,
+            "timings_ms": {name: round(ms, 2) for name, ms in self.timings.items()},
+            "hits": shown,
+        }
+
+    def _scope(self) -> keyword.Scope:
+        condition = filters.condition(self.query.filters, self.accounts)
+        if self.cursor.offset:
+            condition = filters.both(condition, ("m.id <= ?", [self.cursor.until]))
+        without: set[int] = set()
+        for item in self.query.excluded:
+            left_out = term(item.strip('"'), item.startswith('"'))
+            if left_out is not None:
+                without |= keyword.messages_with(self.conn, left_out)
+        return keyword.Scope(self.conn, condition, without)
+
+    def _ranked(self) -> tuple[list[Hit], bool]:
+        settings = self.settings
+        lists: dict[str, list[int]] = {}
+        held: dict[int, int] = {}
+        if self.mode != "vector":
+            began = time.perf_counter()
+            found = keyword.retrieve(
+                self.conn,
+                self.want,
+                self.scope,
+                depth=settings.max_candidates,
+                ask=max(settings.max_candidates, settings.overfetch * self.limit),
+                min_match=settings.keyword_min_match,
+            )
+            lists["keyword"] = [hit.chunk_id for hit in found]
+            held = {hit.chunk_id: hit.held for hit in found}
+            self.timings["keyword"] = (time.perf_counter() - began) * 1000
+        if self.mode != "keyword":
+            began = time.perf_counter()
+            try:
+                lists["vector"] = self._nearest()
+            except vector.VectorUnavailable as unavailable:
+                self.degraded_reason = unavailable.reason
+            self.timings["vector"] = (time.perf_counter() - began) * 1000
+        weights = {
+            "keyword": settings.keyword_weight * (settings.exact_boost if self.want.exact else 1.0),
+            "vector": settings.vector_weight,
+        }
+        fused = fuse(lists, self._facts(lists), weights, settings.rrf_k, held)[: settings.max_candidates]
+        start = self.cursor.offset
+        return fused[start : start + self.limit], len(fused) > start + self.limit
+
+    def _nearest(self) -> list[int]:
+        """The chunks nearest in meaning. A later page of a degraded answer stays degraded: pages are of one fusion."""
+        if self.cursor.degraded_reason is not None:
+            raise vector.VectorUnavailable(self.cursor.degraded_reason)
+        if self.embedded is None:
+            raise vector.VectorUnavailable("no_embedder")
+        self.timings["embed"] = self.embedded.ms
+        if self.embedded.vector is None or self.embedded.reason is not None:
+            raise vector.VectorUnavailable(self.embedded.reason or "error")
+        within = self.scope.chunks
+        nearest = vector.nearest(
+            self.conn,
+            self.embedded.vector,
+            fingerprint=self.embedded.fingerprint or "",
+            k=self.settings.max_candidates,
+            within=None if within is None else json.loads(within),
+        )
+        return [chunk_id for chunk_id, _ in nearest]
+
+    def _facts(self, lists: dict[str, list[int]]) -> dict[int, ChunkFacts]:
+        ids = json.dumps(sorted({chunk for chunks in lists.values() for chunk in chunks}))
+        rows = self.conn.execute(
+            "select c.id, c.message_id, m.copy_of, coalesce(m.sent_at, ''), c.content_hash, length(c.text), c.section"
+            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
+            (ids,),
+        )
+        return {row[0]: ChunkFacts(*tuple(row)) for row in rows}
+
+    def _newest(self) -> tuple[list[Hit], bool]:
+        """No words: the newest messages that the filters leave."""
+        sql, values = self.scope.condition or ("1", [])
+        rows = self.conn.execute(
+            f"with allowed as (select m.id, m.copy_of, m.sent_at from messages m where {sql})"
+            " select a.id, a.sent_at from allowed a where a.copy_of is null or (a.copy_of not in (select id from allowed)"
+            " and a.id = (select min(b.id) from allowed b where b.copy_of = a.copy_of))"
+            " order by a.sent_at desc, a.id desc limit ? offset ?",
+            [*values, self.limit + 1, self.cursor.offset],
+        ).fetchall()
+        hits = []
+        for message_id, sent_at in rows[: self.limit]:
+            row = self.conn.execute(
+                "select id from recall_chunks where message_id = ? order by section <> 'authored', position limit 1",
+                (message_id,),
+            ).fetchone()
+            hits.append(Hit(message_id, row[0] if row else None, [], {}, sent_at or ""))
+        return hits, len(rows) > self.limit
+
+
+class _Hydrator:
+    """Hits as the answer shows them."""
+
+    def __init__(self, conn: sqlite3.Connection, condition: Condition | None, want: keyword.Wanted) -> None:
+        self.conn = conn
+        self.condition = condition or ("1", [])
+        self.want = want
+
+    def hits(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
+        ids = json.dumps([hit.message_id for hit in hits])
+        messages = {
+            row[0]: row
+            for row in self.conn.execute(
+                "select m.id, m.thread_id, m.internet_message_id, m.subject, m.from_name, m.from_address, m.sent_at,"
+                " m.account, coalesce(s.is_read, 0) from messages m left join message_state s on s.message_id = m.id"
+                f" where m.id {_THESE}",
+                (ids,),
+            )
+        }
+        mailboxes = self._listed(
+            "select distinct o.message_id, b.name from message_locations o join mailboxes b on b.id = o.mailbox_id",
+            "o",
+            ids,
+        )
+        labels = self._listed("select l.message_id, l.label from message_labels l", "l", ids)
+        return [self._hit(hit, messages[hit.message_id], mailboxes, labels) for hit in hits]
+
+    def _listed(self, select: str, table: str, ids: str) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for message_id, name in self.conn.execute(f"{select} where {table}.message_id {_THESE} order by 1, 2", (ids,)):
+            found.setdefault(message_id, []).append(name)
+        return found
+
+    def _hit(
+        self, hit: Hit, row: sqlite3.Row, mailboxes: dict[int, list[str]], labels: dict[int, list[str]]
+    ) -> dict[str, Any]:
+        chunk = self.conn.execute(
+            "select text, content_hash from recall_chunks where id = ?", (hit.chunk_id,)
+        ).fetchone()
+        text, content_hash = chunk if chunk else ("", None)
+        terms = self.want.terms if "keyword" in hit.ranks else ()
+        also_in = self._also_in(hit, content_hash, len(text))
+        return {
+            "message_id": hit.message_id,
+            "thread_id": row[1],
+            "chunk_id": hit.chunk_id,
+            "score": hit.score,
+            "snippet": snippets.snippet(text, snippets.matches(self.conn, hit.chunk_id, text, terms) if terms else []),
+            "why": hit.why,
+            "matched_chunks": hit.matched_chunks,
+            "internet_message_id": row[2],
+            "subject": row[3],
+            "from": {"name": row[4], "address": row[5]},
+            "date": row[6],
+            "account": row[7],
+            "mailboxes": mailboxes.get(hit.message_id, []),
+            "labels": labels.get(hit.message_id, []),
+            "is_read": bool(row[8]),
+            "url": f"/-/oaken/message/{hit.message_id}",
+            "also_in": also_in[:ALSO_IN],
+            "also_in_count": len(also_in),
+        }
+
+    def _also_in(self, hit: Hit, content_hash: str | None, length: int) -> list[int]:
+        """The other messages that hold the hit's paragraph and may be seen, oldest first."""
+        from .fusion import PARAGRAPH
+
+        if content_hash is None or length < PARAGRAPH:
+            return []
+        sql, values = self.condition
+        rows = self.conn.execute(
+            "select distinct m.id from recall_chunks c join messages m on m.id = c.message_id"
+            f" where c.content_hash = ? and m.id <> ? and ({sql}) order by m.sent_at, m.id",
+            [content_hash, hit.message_id, *values],
+        ).fetchall()
+        return [row[0] for row in rows]
