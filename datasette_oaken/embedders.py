@@ -193,12 +193,12 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _plugged(name: str) -> Embedder | None:
-    from .hookspecs import pm
+    from .hookspecs import plugins
 
-    for offered in pm.hook.register_embedders():
-        for embedder_name, make in offered.items():
-            if embedder_name == name:
-                return make()  # type: ignore[no-any-return]
+    for offered in plugins().hook.register_embedders():
+        for embedder in offered:
+            if embedder.name == name:
+                return embedder  # type: ignore[no-any-return]
     return None
 
 

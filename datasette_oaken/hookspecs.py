@@ -34,7 +34,10 @@ class Specs(Protocol):
 
     @hookspec
     def register_embedders(self) -> list[Any]:
-        """What turns text into vectors: a list of embedders, see ``datasette_oaken.embedders``."""
+        """What turns text into vectors: a list of ``datasette_oaken.embedders.Embedder``, used by their ``name``.
+
+        Making the list must be quick: load the weights at the first text, not here.
+        """
 
     @hookspec
     def register_judges(self) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from datasette_oaken.search import embedding_text, search
+from datasette_oaken.query import parse
+from datasette_oaken.search import read_mode, search
 
 from datasette_oaken import db, settings
 from datasette_oaken.embedders import Embedded, QueryEmbedder, get_embedder
@@ -24,16 +25,14 @@ def find(
 ) -> dict[str, Any]:
     """The search answer for ``query`` over the file, opened read-only. Raises OakenError."""
     chosen = settings.load(config, db_path).search
+    asked = parse(query, categories=chosen.categories).with_fields(fields)
     conn = db.connect(db_path, readonly=True)
     try:
         embedded: Embedded | None = None
-        text = embedding_text(query, mode=mode, fields=fields)
         generation = answering(conn)
-        if text and generation is not None:
-            embedder = QueryEmbedder(lambda: get_embedder(generation.model))
-            embedded = embedder.embed(text, chosen.vector_timeout_seconds)
-        return search(
-            conn, query, mode=mode, limit=limit, next=next_token, settings=chosen, embedded=embedded, fields=fields
-        )
+        if read_mode(mode) != "keyword" and asked.free_text and generation is not None:
+            queries = QueryEmbedder(lambda: get_embedder(generation.model))
+            embedded = queries.embed(asked.free_text, chosen.vector_timeout_seconds)
+        return search(conn, asked, mode=mode, limit=limit, next=next_token, settings=chosen, embedded=embedded)
     finally:
         conn.close()

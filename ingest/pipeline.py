@@ -16,6 +16,7 @@ from datasette_oaken.vector import ENCODING, generations
 
 from . import locks, store, threads
 from .identity import content_hash
+from .marks import store_marks
 from .progress import Progress
 from .sources import Entry, Failure, Source
 from .workers import Answer, Job, Preparer
@@ -190,7 +191,7 @@ class _Run:
         try:
             raw = entry.load()
         except (OSError, ValueError, EOFError) as error:
-            item.error = f"{type(error).__name__}: {error}"
+            item.error = Failure.of(entry, error).error if isinstance(error, OSError) else str(error)
             return 0
         item.raw, item.hash = raw, content_hash(raw)
         return len(raw)
@@ -200,10 +201,11 @@ class _Run:
         known = store.known_contents(self.conn, self.account, hashes)
         jobs: list[Job] = []
         for item in items:
-            if isinstance(item, _Item) and item.hash and item.raw is not None:
-                if item.hash not in known and item.hash not in self._sent:
-                    self._sent.add(item.hash)
-                    jobs.append((item.raw, item.hash))
+            if not isinstance(item, _Item) or item.hash is None or item.raw is None:
+                continue
+            if item.hash not in known and item.hash not in self._sent:
+                self._sent.add(item.hash)
+                jobs.append((item.raw, item.hash))
         return _Batch(items, jobs, consumed)
 
     def _stored_place(self, entry: Entry) -> tuple[int, str | None, str] | None:
@@ -318,8 +320,6 @@ class _Run:
 
     def _marked(self, place: store.Place, raw: bytes) -> store.Place:
         """The place with the flags and labels that the store wrote into the message itself (Status, X-Gmail-Labels)."""
-        from .message import store_marks
-
         flags, labels = store_marks(raw)
         if not flags and not labels:
             return place

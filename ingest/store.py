@@ -70,7 +70,7 @@ def known_contents(conn: sqlite3.Connection, account_name: str, hashes: Iterable
         "select content_hash, id from messages where account = ? and content_hash in (select value from json_each(?))",
         (account_name, json.dumps(list(hashes))),
     )
-    return {content_hash: message_id for content_hash, message_id in found}
+    return {row[0]: row[1] for row in found}
 
 
 def add_message(conn: sqlite3.Connection, account_name: str, prepared: Prepared, stored: Stored) -> int:
