@@ -16,10 +16,10 @@ from .base import MAX_MESSAGE, Claim, Entry, Failure, Place, fingerprint_of, key
 
 _FIELD = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
 _TELLING = frozenset(
-    b"from sender message-id received return-path delivered-to mime-version x-mailer dkim-signature resent-from envelope-to".split()
+    b"from sender message-id received return-path delivered-to mime-version x-mailer dkim-signature resent-from envelope-to content-transfer-encoding".split()
 )
 _COMMON = _TELLING | frozenset(
-    b"to cc bcc subject date reply-to in-reply-to references content-type content-transfer-encoding list-id status".split()
+    b"to cc bcc subject date reply-to in-reply-to references content-type list-id status".split()
 )
 _EMLX_LENGTH = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n")
 _EMLX_FLAGS = ((0, "seen"), (1, "deleted"), (2, "answered"), (4, "flagged"), (6, "draft"), (8, "forwarded"))
@@ -30,7 +30,7 @@ def looks_like_message(head: bytes) -> bool:
     """Whether a file that begins with ``head`` is an RFC 5322 message by its header: field lines up to the first empty one
     (malformed ones may be among them), two of the fields that mail has, one of which only mail has. An mbox separator,
     quoted or not, may come first."""
-    head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = head[:16384].splitlines()
     if lines and lines[0].lstrip(b">").startswith(b"From "):
         del lines[0]
@@ -133,7 +133,8 @@ def apple_mailbox(path: Path) -> str:
 
 
 def claim(place: Place) -> EmlSource | None:
-    """A message by its name (``.eml``, ``.emlx``) unless its bytes are no text, or by its header."""
+    """A message by its name (``.eml``, ``.emlx``, ``.msg`` where it is not Outlook's) unless its bytes are no text, or by
+    its header."""
     if place.is_dir:
         return None
     name = opening.stem(place.path.name).lower()
@@ -142,7 +143,7 @@ def claim(place: Place) -> EmlSource | None:
             return None
         mailbox = place.mailbox or apple_mailbox(place.path.absolute()) or place.folder
         return EmlxSource(place.path, storable(mailbox))
-    if name.endswith((".eml", ".mht", ".mhtml")) and place.head and b"\0" not in place.head[:512]:
+    if name.endswith((".eml", ".msg")) and place.head and b"\0" not in place.head[:512]:
         return EmlSource(place.path, place.folder)
     return EmlSource(place.path, place.folder) if looks_like_message(place.head) else None
 

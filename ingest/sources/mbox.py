@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,20 +22,23 @@ SAMPLE = 4 << 20
 """Bytes of a file's beginning that tell how it was written."""
 
 _SUFFIXES = (".mbox", ".mbx", ".txt")
-_TAIL = 512
+MARKED = 512
+"""Bytes before the place to go on from that show whether the file is still the one that was read."""
+
+_CURSOR = re.compile(r"(\d+):(\d+):([0-9a-f]+)")
 
 
 @dataclass(slots=True)
 class Span:
-    """One message in an mbox: where its separator starts and where it stops, in decompressed bytes, and what is between
-    the separator line and the end; ``raw`` is None when it is larger than ``MAX_MESSAGE``. ``tail``: its last bytes in the file. ``exact``: by
-    Content-Length."""
+    """One message in an mbox: where its separator starts and where the next does, in decompressed bytes, and what is
+    between the separator line and the end, None when that is larger than ``MAX_MESSAGE``. ``mark``: CRC of its last
+    ``MARKED`` bytes in the file. ``quoted``: ``>From `` is in it, and it was not measured by Content-Length."""
 
     start: int
     stop: int
     raw: bytes | None
-    tail: bytes
-    exact: bool = False
+    mark: int
+    quoted: bool
 
 
 class Splitter:
@@ -62,29 +67,26 @@ class Splitter:
         return gone
 
     def __iter__(self) -> Iterator[Span]:
-        begin = 0
-        begin -= self._fill(0, BLOCK)
-        while begin < len(self._buffer) or not self._ended:
-            begin -= self._fill(begin, begin + WINDOW)
+        begin = -self._fill(0, BLOCK)
+        while True:
+            if len(self._buffer) < begin + WINDOW and not self._ended:
+                begin -= self._fill(begin, begin + WINDOW)
             if begin >= len(self._buffer):
                 return
-            exact = self._by_length(begin) if self._dialect.lengths else None
-            if exact is not None:
-                body_start, body_stop, following, begin = exact
-                raw = self._bytes(body_start, body_stop)
-                yield Span(
-                    self._offset + begin, self._offset + following, raw, self._tail(begin, following), exact=True
-                )
-                begin = following
-                continue
             start = self._offset + begin
-            begin, following, kept = self._by_form(begin)
-            raw_or_none = self._message(begin, following) if kept else None
-            yield Span(start, self._offset + following, raw_or_none, self._tail(begin, following))
+            exact = self._by_length(begin) if self._dialect.lengths else None
+            begin = start - self._offset
+            if exact is not None:
+                line, stop, following = exact
+                yield self._span(start, line, stop, following)
+            else:
+                begin, following, kept, quoted = self._by_form(begin)
+                line = self._buffer.find(b"\n", begin, following) + 1 or following
+                yield self._span(start, line, self._without_empty_line(line, following), following, kept, quoted)
             begin = following
 
-    def _by_length(self, begin: int) -> tuple[int, int, int, int] | None:
-        """(body's line after the separator, its stop, next separator, begin), all in the buffer as it then is; or None."""
+    def _by_length(self, begin: int) -> tuple[int, int, int] | None:
+        """(the line after the separator, the body's end, the next separator), in the buffer as it then is; or None."""
         begin -= self._fill(begin, begin + HEAD)
         line = self._buffer.find(b"\n", begin) + 1
         span = separators.content_length(self._buffer, begin, begin + HEAD) if line else None
@@ -92,44 +94,45 @@ class Splitter:
             return None
         stop = span[1]
         gone = self._fill(begin, stop + WINDOW)
-        begin, line, stop = begin - gone, line - gone, stop - gone
+        line, stop = line - gone, stop - gone
         following = separators.ends_exactly(self._buffer, stop, self._dialect, complete=self._ended)
-        return None if following is None else (line, stop, following, begin)
+        return None if following is None else (line, stop, following)
 
-    def _by_form(self, begin: int) -> tuple[int, int, bool]:
-        """(begin, next separator or the end, whether the message was kept), in the buffer as it then is."""
-        scan, kept = begin, True
+    def _by_form(self, begin: int) -> tuple[int, int, bool, bool]:
+        """(begin, next separator or the end, whether all of it was kept, whether ``>From `` is in it), in the buffer as it
+        then is."""
+        buffer, scan, kept, quoted = self._buffer, begin + 1, True, False
         while True:
-            found = self._buffer.find(b"\nFrom ", scan)
+            found = buffer.find(b"From ", scan)
             if found < 0 and self._ended:
-                return begin, len(self._buffer), kept
-            if found < 0 or (len(self._buffer) < found + 1 + WINDOW and not self._ended):
-                scan = max(scan, len(self._buffer) - 5) if found < 0 else found
+                return begin, len(buffer), kept, quoted
+            if found < 0 or (len(buffer) < found + WINDOW and not self._ended):
+                scan = max(scan, len(buffer) - 4) if found < 0 else found
                 if scan - begin > self._limit:
                     begin, kept = scan - 8, False  # let it go, but for what shows an empty line before a separator
-                gone = self._fill(begin, len(self._buffer) + BLOCK)
+                gone = self._fill(begin, len(buffer) + BLOCK)
                 begin, scan = begin - gone, scan - gone
                 continue
-            if self._dialect.separates(self._buffer, found + 1):
-                return begin, found + 1, kept and found - begin <= self._limit
+            mark = buffer[found - 1]
+            if mark == 10 and self._dialect.separates(buffer, found):
+                return begin, found, kept and found - begin <= self._limit, quoted
+            quoted = quoted or mark == 62
             scan = found + 1
 
-    def _message(self, begin: int, stop: int) -> bytes:
-        line = self._buffer.find(b"\n", begin, stop) + 1 or stop
-        raw = self._bytes(line, stop)
-        # The writer ends the message's last line, then puts an empty one: that one is not the message's.
+    def _without_empty_line(self, line: int, stop: int) -> int:
+        """Where the message ends that ends before ``stop``: its writer put an empty line there, which is not the message's."""
+        end = self._buffer[max(line, stop - 3) : stop]
         if not self._dialect.empty_line:
-            return raw
-        if raw.endswith(b"\n\r\n") or raw == b"\r\n":
-            return raw[:-2]
-        return raw[:-1] if raw.endswith(b"\n\n") or raw == b"\n" else raw
+            return stop
+        if end == b"\n\r\n" or end == b"\r\n":
+            return stop - 2
+        return stop - 1 if end.endswith(b"\n\n") or end == b"\n" else stop
 
-    def _tail(self, begin: int, stop: int) -> bytes:
-        return self._bytes(max(begin, stop - _TAIL), stop)
-
-    def _bytes(self, start: int, stop: int) -> bytes:
+    def _span(self, start: int, line: int, stop: int, following: int, kept: bool = True, quoted: bool = False) -> Span:
         with memoryview(self._buffer) as view:
-            return bytes(view[start:stop])
+            raw = bytes(view[line:stop]) if kept else None
+            mark = zlib.crc32(view[max(following - MARKED, start - self._offset, 0) : following])
+        return Span(start, self._offset + following, raw, mark, quoted)
 
 
 @dataclass
@@ -186,15 +189,10 @@ class MboxSource:
         if span.raw is None:
             error = f"a message larger than {MAX_MESSAGE >> 20} MB, which no mail is: the file may be damaged there"
             return Failure(name, self.mailbox, error, consumed)
-        raw = span.raw if span.exact else restore(span.raw, self.quoting or dialect.quoting)
+        raw = restore(span.raw, self.quoting or dialect.quoting) if span.quoted else span.raw
         fingerprint = f"{len(raw)}:{hashlib.sha256(raw).hexdigest()[:16]}"
-        cursor = f"{span.start}:{span.stop}:{_digest(span.tail)}"
-        load = functools.partial(bytes, raw)
-        return Entry(name, self.mailbox, load, fingerprint, consumed=consumed, cursor=(key, cursor))
-
-
-def _digest(tail: bytes) -> str:
-    return hashlib.sha256(tail).hexdigest()[:16]
+        cursor = (key, f"{span.start}:{span.stop}:{span.mark:x}")
+        return Entry(name, self.mailbox, functools.partial(bytes, raw), fingerprint, consumed=consumed, cursor=cursor)
 
 
 def _exactly(opened: opening.Opened, size: int) -> bytes:
@@ -208,14 +206,14 @@ def _exactly(opened: opening.Opened, size: int) -> bytes:
 def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int:
     """Where to go on: behind the last message that was read when the file has only grown since, at that message when it
     was still being written, and at 0 when the file was rewritten (or there is no cursor)."""
-    if not cursor:
+    parts = _CURSOR.fullmatch(cursor or "")
+    if parts is None:
         return 0
-    begin, end, digest = cursor.split(":")
-    start, stop = int(begin), int(end)
-    tail_at = max(start, stop - _TAIL)
-    opened.seek(tail_at)
-    tail = _exactly(opened, stop - tail_at)
-    if len(tail) != stop - tail_at or _digest(tail) != digest:
+    start, stop, mark = int(parts[1]), int(parts[2]), int(parts[3], 16)
+    marked_at = max(start, stop - MARKED)
+    opened.seek(marked_at)
+    marked = _exactly(opened, stop - marked_at)
+    if len(marked) != stop - marked_at or zlib.crc32(marked) != mark:
         return 0
     window = _exactly(opened, WINDOW)
     if not window or (window.startswith(b"From ") and dialect.separates(window, 0)):

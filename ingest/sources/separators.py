@@ -50,6 +50,11 @@ _DATE = (
     rb"|\d{4}-\d\d-\d\d[T \t]" + _TIME + rb"(?:[ \t]?(?:z|[+-]\d\d:?\d\d))?)"
 )
 _STAMP = re.compile(rb"[ \t]" + _DATE + rb"(?:[ \t]+remote from [^\s]+)?[ \t]*\r?\Z", re.IGNORECASE)
+# The usual form, tried first since it is told quickest.
+_USUAL = re.compile(
+    rb"From [^\s]+ {1,2}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+    rb" [ \d]\d \d\d:\d\d:\d\d \d{4}\r?\Z"
+)
 # Nothing, one word, "user at host", a quoted local part, or anything with an address in it.
 _SENDER = re.compile(rb"[^\s]*|[^\s]+[ \t]+at[ \t]+[^\s]+|\"[^\"]*\"[^\s]*|[^@]*@.*", re.DOTALL)
 _FIELD = re.compile(rb"[!-9;-~]{1,76}[ \t]*:(?!//)")
@@ -59,7 +64,7 @@ _KNOWN_FIELD = re.compile(
     rb"|resent-[a-z-]+|errors-to|precedence|newsgroups|path)[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_BLOCK_END = re.compile(rb"\r?\n\r?\n")
+_BLOCK_END = re.compile(rb"\n\r?\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _FROM = re.compile(rb"From ")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -81,31 +86,33 @@ class Dialect:
         after_empty = follows_empty_line(data, at)
         if not after_empty and self.empty_line:
             return False
-        window = bytes(data[at : at + WINDOW])
-        line, _, rest = window.partition(b"\n")
-        formed = has_form(line)
+        stop = data.find(b"\n", at, at + WINDOW)
+        formed = has_form(bytes(data[at : stop if stop >= 0 else at + WINDOW]))
         if not formed and not self.odd:
             return False
-        if not rest or rest.startswith((b"\n", b"\r\n")):
+        rest = stop + 1
+        if stop < 0 or rest == len(data) or data.startswith((b"\n", b"\r\n"), rest):
             return formed and after_empty
-        if formed and after_empty and (_FIELD.match(rest) or rest.startswith((b">From ", b"From "))):
+        if formed and after_empty and (_FIELD.match(data, rest) or data.startswith((b">From ", b"From "), rest)):
             return True
-        end = _BLOCK_END.search(rest)
-        return _KNOWN_FIELD.search(rest, 0, end.start() if end else len(rest)) is not None
+        window = bytes(data[rest : at + WINDOW])
+        end = _BLOCK_END.search(window)
+        return _KNOWN_FIELD.search(window, 0, end.start() + 1 if end else len(window)) is not None
 
 
 def has_form(line: bytes) -> bool:
     """Whether a line that begins with "From " has a sender and a date in a form that mbox writers use. Linear."""
+    if _USUAL.match(line):
+        return True
     stamp = _STAMP.search(line, 4)
     return stamp is not None and _SENDER.fullmatch(line[5 : stamp.start()].strip()) is not None
 
 
 def follows_empty_line(data: Buffer, at: int) -> bool:
     """Whether ``at`` is the beginning, or the line before it is empty."""
-    if at == 0:
-        return True
-    before = data[max(0, at - 3) : at]
-    return before.endswith((b"\n\n", b"\n\r\n")) or before in (b"\n", b"\r\n")
+    if at < 3:
+        return bytes(data[:at]) in (b"", b"\n", b"\r\n", b"\n\n")
+    return data[at - 1] == 10 and (data[at - 2] == 10 or (data[at - 2] == 13 and data[at - 3] == 10))
 
 
 def begins(head: Buffer) -> int | None:
@@ -126,7 +133,7 @@ def content_length(data: Buffer, start: int, stop: int) -> tuple[int, int] | Non
     end = _BLOCK_END.search(data, start, stop)
     if end is None:
         return None
-    found = _LENGTH.search(data, start, end.start() + 2)
+    found = _LENGTH.search(data, start, end.start() + 1)
     return (end.end(), end.end() + int(found.group(1))) if found else None
 
 
@@ -252,4 +259,5 @@ def _depth_around(head: Buffer, at: int) -> int:
 
 def _depth(head: Buffer, at: int) -> int:
     start = bytes(head[at : at + 64])
-    return len(start) - len(start.lstrip(b">"))
+    words = start.lstrip(b">")
+    return 0 if words.startswith(b"From ") else len(start) - len(words)
