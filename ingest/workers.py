@@ -25,6 +25,10 @@ AHEAD = 4
 """Batches under way beyond one a worker: enough to keep them busy, few enough to bound memory."""
 
 
+ALONE_METHOD = "spawn"
+"""How the process of a message under suspicion is started: clean, since this one may have threads by then."""
+
+
 def _start() -> None:
     """In each worker: leave Ctrl-C to the parent, and go when the parent is gone, even if it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -118,7 +122,7 @@ class Preparer:
 
     def _alone(self, job: Job) -> Answer:
         for _ in range(2):
-            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_start) as pool:
+            with ProcessPoolExecutor(1, multiprocessing.get_context(ALONE_METHOD), initializer=_start) as pool:
                 try:
                     return pool.submit(_prepare_batch, [job]).result()[0]
                 except BrokenProcessPool:
