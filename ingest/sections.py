@@ -50,7 +50,7 @@ def section(text: str, subject: str | None = None) -> list[Section]:
     cuts = _keep_someones_words(lines, Cutter(lines, is_forward(subject)).cut())
     sections: list[Section] = []
     for cut in cuts:
-        start, stop = lines.starts[cut.start], lines.starts[cut.stop]
+        start, stop = lines.start(cut.start), lines.start(cut.stop)
         if start == stop:
             continue
         before = sections[-1] if sections else None
@@ -67,5 +67,6 @@ def _keep_someones_words(lines: Lines, cuts: list[Cut]) -> list[Cut]:
     if kinds & {"authored", "quoted", "forwarded"}:
         return cuts
     return [
-        cut if cut.why in ("sent-from", "pgp") else Cut(cut.start, cut.stop, "authored", "authored") for cut in cuts
+        cut if cut.why in ("sent-from", "pgp", "encoded") else Cut(cut.start, cut.stop, "authored", "authored")
+        for cut in cuts
     ]

@@ -1,75 +1,138 @@
 """Attribution lines: ``On …, X wrote:`` in every language of the tables, over one to four lines.
 
 Evidence is weighed, since the same words open a sentence of someone's own. ``strong`` is what a client prints (a verb, with
-an address or a full date and a time); ``weak`` is believed only when a quote follows at once.
+an address in angle brackets, or with a full date and a time); what is weaker is believed only when a quote follows at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .lines import TEXT, Lines
-from .tables import ADDRESS, CAP, DATE, DATED_START, FULL_DATE, LEAD, LEAD_LANGUAGES, PRONOUNS, TIME, VERB, WROTE
+from .lines import INVISIBLE, TEXT, Lines
+from .tables import (
+    CAP,
+    DATE,
+    DATED_START,
+    FULL_DATE,
+    LEAD,
+    OPENERS,
+    PARTICLES,
+    PRONOUNS,
+    TELLING,
+    TIME,
+    WROTE,
+    WROTE_TIGHT,
+)
 
-LONGEST = 4
-"""Lines that an attribution may be wrapped over."""
+LONGEST, MOST_WORDS = 4, 40
+"""Lines that an attribution may be wrapped over, and its words."""
 
-
+_AROUND_WORD = ",;:：\"'“”„«»*_" + INVISIBLE
 @dataclass(frozen=True, slots=True)
 class Attribution:
+    """Begins on line ``start``; ``strong`` enough to be believed though no quote follows."""
+
     start: int
     language: str
     strong: bool
 
 
-def _language(window: str) -> str:
-    """The language of an attribution, by its verb; a verb that languages share is settled by what it begins with."""
-    verb = VERB.search(window)
-    language = WROTE[verb.group()] if verb else "und"
-    if language in ("sv", "ru", "uk"):
-        lead = LEAD.match(window)
-        if lead and LEAD_LANGUAGES[lead.group(1)] in ("no", "da", "uk"):
-            language = LEAD_LANGUAGES[lead.group(1)]
-    return language
+def _verb(folded: str, words: list[str]) -> tuple[int, str] | None:
+    """(index of the word, language) of the first word that makes an attribution."""
+    for at, word in enumerate(words):
+        bare = word.strip(_AROUND_WORD)
+        language = WROTE.get(bare) or WROTE.get(bare.strip("()<>[]"))
+        if language:
+            return at, language
+    if not folded.isascii():
+        for phrase, language in WROTE_TIGHT.items():
+            if phrase in folded:
+                return len(words), language
+    return None
 
 
-def _weigh(window: str) -> tuple[bool, bool, bool]:
-    """(begins like an attribution, strong, weak) of joined, case-folded lines without their closing colon."""
-    verb = VERB.search(window)
-    address = "@" in window and ADDRESS.search(window)
-    date = DATE.search(window)
-    led = bool(LEAD.match(window) and date) or bool(DATED_START.match(window))
-    named = bool(address or (verb and verb.end() >= len(window) - 12))
-    begins = led or named
-    if not verb:
-        return begins, False, bool(address and date and led)
-    dated = bool(FULL_DATE.search(window) and TIME.search(window))
-    # "Sometime in 2016 at 10:30 he wrote:" is a sentence; a client would have named him.
-    before = window[: verb.start()].split()
-    sentence = bool(before and before[-1].strip(",\"'") in PRONOUNS) or window.count(". ") > 6
-    strong = (led and bool(address or (dated and not sentence))) or bool(address and named and not led)
-    return (
-        begins,
-        strong,
-        bool(date or address or 0 < len(before) <= 6) and not (sentence and not address and not dated),
-    )
+def _language(words: list[str], found: str | None) -> str:
+    """The language, where the verb is shared or missing, by the small words around it."""
+    if found not in (None, "sv", "ru", "uk"):
+        return found or "und"
+    for word, language in TELLING:
+        if word in words and (found is None or (found == "sv") == (language in ("no", "da"))):
+            return language
+    return found or "und"
 
 
-def attribution_ending(lines: Lines, i: int, floor: int) -> Attribution | None:
-    """The attribution whose last line is ``i``, not reaching above line ``floor``; None if there is none."""
-    stripped, kinds = lines.stripped, lines.kinds
+def _bracketed(folded: str) -> bool:
+    """Whether an address stands in brackets, as clients print it."""
+    return "@" in folded and ("<" in folded or "mailto:" in folded or "[" in folded or "(" in folded)
+
+
+def _is_name(words: list[str]) -> bool:
+    """Whether a few words, in their own case, can be someone's name or nickname."""
+    if not 0 < len(words) <= 5 or words[0].casefold() in OPENERS:
+        return False
+    if len(words) == 1:
+        return words[0].casefold().strip(_AROUND_WORD) not in PRONOUNS
+    return all(not word[0].islower() or word.casefold() in PARTICLES for word in words)
+
+
+def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
+    """(begins with a date, strong, language) if the joined lines are an attribution; None if they are not.
+
+    ``attached``: a quote follows at once.
+    """
+    folded = window.casefold().replace(">", "> ")
+    words = folded.split()
+    if len(words) > MOST_WORDS:
+        return None
+    verb = _verb(folded, words)
+    address = "@" in folded
+    if verb is None and not address:
+        return None
+    date = DATE.search(folded) is not None
+    led = date and (LEAD.match(folded) is not None or DATED_START.match(folded) is not None)
+    if verb is None:
+        # Yandex, mail.ru, mutt and Gmail in Japanese print date, name and address, and no verb.
+        strong = led and bool(TIME.search(folded)) and folded.rstrip().endswith((">", ">\u200e", "]"))
+        return (led, strong, _language(words, None)) if led and (strong or attached) else None
+    at, language = verb
+    language = _language(words, language)
+    before = [word.strip(_AROUND_WORD) for word in words[:at]]
+    sentence = bool(before) and before[-1] in PRONOUNS
+    dated = FULL_DATE.search(folded) is not None and TIME.search(folded) is not None
+    bracketed = _bracketed(folded)
+    if led:
+        strong = (bracketed or dated) and not sentence
+        return (True, strong, language) if strong or (attached and not sentence) else None
+    # No date in front: "Name <address> wrote:", or a bare name with a quote right under it.
+    own = window.split()
+    if bracketed and len(own) <= 14 and not sentence and not (before and before[0] in OPENERS):
+        return date, True, language
+    if (
+        attached
+        and not sentence
+        and (_is_name(own[:at]) or (address and len(own) <= 14) or (at == 0 and len(own) <= 8))
+    ):
+        return date, False, language
+    return None
+
+
+def attribution_ending(lines: Lines, i: int, floor: int, *, attached: bool) -> Attribution | None:
+    """The attribution whose last line is ``i``, not reaching above line ``floor``; None if there is none.
+
+    ``attached``: a quote follows, so that weaker evidence will do. Of several readings, one that begins with a date wins,
+    then the shortest.
+    """
     window, fallback = "", None
     for start in range(i, max(floor, i - LONGEST + 1) - 1, -1):
-        if kinds[start] != TEXT or len(stripped[start]) > CAP:
+        line = lines.stripped[start]
+        if lines.kinds[start] != TEXT or len(line) > CAP:
             break
-        window = f"{stripped[start]} {window}" if window else stripped[start].rstrip("*_ :：")
-        folded = window.casefold()
-        begins, strong, weak = _weigh(folded)
-        if not begins or not (strong or weak):
+        window = f"{line} {window}" if window else line.rstrip("*_ :：\u00a0")
+        weighed = _weigh(window, attached)
+        if weighed is None:
             continue
-        led = bool(LEAD.match(folded) or DATED_START.match(folded))
-        if led and DATE.search(folded):
-            return Attribution(start, _language(folded), strong)
-        if fallback is None:
-            fallback = Attribution(start, _language(folded), strong)
+        led, strong, language = weighed
+        if led:
+            return Attribution(start, language, strong)
+        fallback = fallback or Attribution(start, language, strong)
     return fallback

@@ -6,71 +6,116 @@ begin or end something are listed in ``marks`` for the second pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
+from itertools import accumulate
 
-from .tables import FIELD_CAP, FIELDS, FORWARDED, NAME_QUOTE, ORIGINAL, PROMPTS
+from .tables import CAP, FIELD_CAP, FIELDS, NAME_QUOTE, PHRASES, PROMPTS
 
 BLANK, TEXT, QUOTE, PIPE, NAMED = range(5)
 """Kinds of line: nothing; words; ``>``; ``|``; initials and ``>``."""
 
-FIELD, COLON, ADDRESSED, RULE, DELIMITER, PHRASE, PGP, RUN = range(8)
-"""Kinds of mark: a header field; ends with a colon; ends with an address; begins with a rule; ``-- ``; a bare
-``Original message``; PGP armor; the first line of a run of quoting."""
+FIELD, COLON, RULE, DELIMITER, PHRASE, ARMOR, ENCODED, RUN = range(8)
+"""Kinds of mark: a header field; ends with a colon; begins with a rule; ``-- ``; a bare ``Original message``; PGP's armor;
+base64 or uuencode; the first line of a run of quoting."""
 
-_RULES = frozenset("-_=*+~#<>[–—―•·«|")
-_INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
-_DELIMITERS = frozenset({"--", "- --", "—", "––", "\u2013", "--=20"})
+INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+"""Marks of direction and width, which clients put around dates and before lines in right-to-left scripts."""
+
+_RULES = frozenset("-_=*+~#<[–—―•·«")
+_ODD = _RULES | frozenset("|" + INVISIBLE)
+_ENDS = frozenset(":：*_")
+_DELIMITERS = frozenset({"--", "- --", "—", "––", "–", "--=20"})
+_AROUND_NAME = "*_>|\t \u00a0" + INVISIBLE
+
+ENCODED_LINE = 60
+"""Characters of a line without a space from which it may be a line of base64."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """A body by lines. ``starts`` has one more entry than lines: the length of the text."""
+    """A body by lines: each stripped (lines of a ``>`` run are left as they are), its kind, and the marks among them.
+
+    ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>``.
+    """
 
     text: str
-    starts: list[int]
     stripped: list[str]
+    ends: list[int]
     kinds: bytearray
-    marks: list[tuple[int, int]] = field(default_factory=list)
+    marks: list[tuple[int, int]]
+    runs: list[int]
 
     def __len__(self) -> int:
         return len(self.stripped)
 
+    def start(self, i: int) -> int:
+        """Where line ``i`` begins in the text; for the number of lines, the length of the text."""
+        if i >= len(self.ends):
+            return len(self.text)
+        return self.ends[i - 1] + i if i else 0
+
     def next_text(self, i: int, stop: int | None = None) -> int:
-        """The first line from ``i`` on that is not blank; the number of lines if there is none."""
+        """The first line from ``i`` on that is not blank; ``stop`` (the number of lines) if there is none."""
         kinds, n = self.kinds, len(self.stripped) if stop is None else stop
         while i < n and not kinds[i]:
             i += 1
         return i
 
+    def text_above(self, i: int, floor: int) -> int:
+        """The last line before ``i`` that is not blank, if one stands at or below ``floor``; else ``floor - 1``."""
+        i -= 1
+        while i >= floor and not self.kinds[i]:
+            i -= 1
+        return i
 
-def field_of(line: str) -> tuple[tuple[tuple[str, str], ...], str] | None:
-    """``((role, language), …), value`` where a stripped line is ``Name: value`` with a field name that is known."""
+    def run(self, i: int) -> int:
+        """The line after the last of the run of quoting at ``i``; blank lines inside it belong to it."""
+        found = _RUNS[self.kinds[i]].match(self.kinds, i)
+        return i + len(found.group().rstrip(b"\0")) if found else i + 1
+
+
+_RUNS = {kind: re.compile(bytes([91, 92, 48, kind, 93, 42])) for kind in (QUOTE, PIPE, NAMED)}
+"""``[\\0<kind>]*`` over the bytes of ``Lines.kinds``."""
+
+
+def field_of(line: str) -> tuple[tuple[tuple[str, str], ...], str, str] | None:
+    """``((role, language), …), name, value`` where a stripped line is ``Name: value`` with a field name that is known."""
     stop = line.find(":", 0, FIELD_CAP)
     if stop < 0:
         stop = line.find("：", 0, FIELD_CAP)
     if stop < 1:
         return None
-    name = line[:stop].strip("*_>|\t \u00a0" + _INVISIBLE).casefold()
+    name = line[:stop].strip(_AROUND_NAME).casefold()
     roles = FIELDS.get(name)
-    return (roles, line[stop + 1 :].strip("*_\t \u00a0")) if roles else None
+    return (roles, name, line[stop + 1 :].strip(_AROUND_NAME)) if roles else None
+
+
+def _odd_mark(s: str) -> int | None:
+    """The mark of a line that begins with a character of rules, if any."""
+    if s in _DELIMITERS:
+        return DELIMITER
+    if s.startswith("-----BEGIN PGP"):
+        return ARMOR
+    if 3 < len(s) < CAP and (s[1] in _RULES or s[1] == " "):
+        return RULE
+    return None
 
 
 def read_lines(text: str) -> Lines:
     """Classify every line of ``text``. Time is proportional to its length."""
     raw = text.split("\n")
-    n = len(raw)
-    starts, stripped, kinds = [0] * (n + 1), raw, bytearray(n)
+    ends = list(accumulate(map(len, raw)))
+    kinds = bytearray(len(raw))
     marks: list[tuple[int, int]] = []
+    runs: list[int] = []
     mark = marks.append
-    at, last = 0, BLANK
+    angles, wide = ">" in text, "：" in text
+    last = BLANK
     for i, line in enumerate(raw):
-        starts[i] = at
-        at += len(line) + 1
         s = line.strip()
-        if s and s[0] in _INVISIBLE:
-            s = s.lstrip(_INVISIBLE + " ")
-        stripped[i] = s
         if not s:
+            raw[i] = s
             last = BLANK
             continue
         first = s[0]
@@ -78,38 +123,57 @@ def read_lines(text: str) -> Lines:
             kinds[i] = QUOTE
             if last != QUOTE:
                 mark((i, RUN))
-            last = QUOTE
+                runs.append(i)
+                last = QUOTE
             continue
-        kind = TEXT
-        if first in _RULES:
-            if s in _DELIMITERS:
-                mark((i, DELIMITER))
+        raw[i] = s
+        if first in _ODD:
+            if first in INVISIBLE:
+                raw[i] = s = s.lstrip(INVISIBLE + " ")
+                if not s:
+                    last = BLANK
+                    continue
+                if s[0] == ">":
+                    kinds[i] = QUOTE
+                    if last != QUOTE:
+                        mark((i, RUN))
+                        runs.append(i)
+                        last = QUOTE
+                    continue
             elif first == "|":
-                kind = PIPE
+                kinds[i] = PIPE
                 if last != PIPE:
                     mark((i, RUN))
-            elif s.startswith("-----BEGIN PGP"):
-                mark((i, PGP))
-            elif len(s) > 3 and (s[1] in _RULES or s[1] == " ") and len(s) < 400:
-                mark((i, RULE))
-        elif first.isupper() and ">" in s[:13] and NAME_QUOTE.match(s) and s[: s.index(">") + 1] not in PROMPTS:
-            kind = NAMED
+                    last = PIPE
+                continue
+            odd = _odd_mark(s)
+            if odd is not None:
+                mark((i, odd))
+        elif angles and "A" <= first <= "Z" and ">" in s[:13] and _named(s):
+            kinds[i] = NAMED
             if last != NAMED:
                 mark((i, RUN))
-        kinds[i] = last = kind
-        if kind != TEXT:
+                last = NAMED
             continue
-        if (":" in s[:FIELD_CAP] or "：" in s[:FIELD_CAP]) and field_of(s):
+        kinds[i] = last = TEXT
+        stop = s.find(":", 0, FIELD_CAP)
+        if (stop > 0 or (wide and "：" in s[:FIELD_CAP])) and field_of(s):
             mark((i, FIELD))
             continue
-        end = s[-1]
-        if end in "*_" and len(s) > 6:
-            end = s.rstrip("*_ ")[-1:]
-        if end == ":" or end == "：":
-            mark((i, COLON))
-        elif end == ">" and "@" in s:
-            mark((i, ADDRESSED))
-        elif len(s) < 40 and (low := s.casefold()) and (low in ORIGINAL or low in FORWARDED):
-            mark((i, PHRASE))
-    starts[n] = len(text)
-    return Lines(text, starts, stripped, kinds, marks)
+        size = len(s)
+        if s[-1] in _ENDS:
+            if s[-1] in ":：" or (size > 6 and s.rstrip("*_ ")[-1:] in (":", "：")):
+                mark((i, COLON))
+        elif size < 40:
+            if s.casefold() in PHRASES:
+                mark((i, PHRASE))
+            elif first == "b" and s.startswith("begin ") and s[6:9].isdigit():
+                mark((i, ENCODED))
+        elif size >= ENCODED_LINE and " " not in s:
+            mark((i, ENCODED))
+    return Lines(text, raw, ends, kinds, marks, runs)
+
+
+def _named(s: str) -> bool:
+    found = NAME_QUOTE.match(s)
+    return found is not None and found.group() not in PROMPTS

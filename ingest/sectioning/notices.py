@@ -7,10 +7,12 @@ leaving words authored: a span must look the part and be short.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from . import languages as words
+from .blocks import RULE_CHARACTERS
 from .lines import DELIMITER, RULE, Lines
-from .tables import CAP, CONTACT, SENT_FROM
+from .tables import ASCII_NOTICE_ANCHORS, CAP, CONTACT, NOTICE_ANCHORS, SENT_FROM
 
 Span = tuple[int, int, str, str]
 """(first line, line after the last, section, why)"""
@@ -18,19 +20,44 @@ Span = tuple[int, int, str, str]
 SIGNATURE_LINES, SLOPPY_SIGNATURE_LINES, FOOTER_LINES = 30, 12, 16
 """Lines with text in them that may follow ``-- ``, a bare ``--``, and the rule over a list's footer."""
 
+NOTICE_LINES, NOTICE_CHARACTERS = 40, 6000
+"""A paragraph beyond these is no notice."""
+
+_NOTICE_CUES = (
+    words.NOTICE_AUDIENCE,
+    words.NOTICE_SECRET,
+    words.NOTICE_ERROR,
+    words.NOTICE_FORBIDDEN,
+    words.NOTICE_OTHER,
+)
+
+
+def anchors_in(text: str) -> tuple[str, ...]:
+    """Those of the words that any legal notice or banner has which occur in ``text``."""
+    folded = text.casefold()
+    return tuple(a for a in (ASCII_NOTICE_ANCHORS if text.isascii() else NOTICE_ANCHORS) if a in folded)
+
 
 def _texts(lines: Lines, start: int, stop: int) -> int:
     """How many of the lines have text."""
-    return stop - start - lines.kinds.count(0, start, stop)
+    return max(0, stop - start) - lines.kinds.count(0, start, stop)
+
+
+def _marks(lines: Lines, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The marks of lines [start, stop)."""
+    marks = lines.marks
+    at = bisect_left(marks, (start, -1))
+    while at < len(marks) and marks[at][0] < stop:
+        yield marks[at]
+        at += 1
 
 
 def list_footer(lines: Lines, start: int, stop: int) -> Span | None:
     """The footer that a mailing list put under the message: a rule, then few lines that speak of the list."""
-    low = bisect_left(lines.marks, (max(start, stop - 2 * FOOTER_LINES), -1))
-    for i, kind in lines.marks[low : low + 4 * FOOTER_LINES]:
-        if i >= stop:
-            break
+    for i, kind in _marks(lines, max(start, stop - 2 * FOOTER_LINES), stop):
         if kind not in (RULE, DELIMITER) or _texts(lines, i, stop) > FOOTER_LINES:
+            continue
+        if lines.stripped[i].strip(RULE_CHARACTERS):
             continue
         below = " ".join(line[:CAP] for line in lines.stripped[i + 1 : stop]).casefold()
         if any(cue in below for cue in words.FOOTERS) and ("@" in below or "://" in below or "www." in below):
@@ -40,55 +67,41 @@ def list_footer(lines: Lines, start: int, stop: int) -> Span | None:
 
 def _is_notice(paragraph: str) -> str | None:
     """``legal`` or ``banner`` if a case-folded paragraph is one; None if it is prose."""
-    if not any(anchor in paragraph for anchor in words.NOTICE_ANCHORS):
-        return None
     if len(paragraph) < 700 and any(cue in paragraph for cue in words.BANNERS):
         return "banner"
     if len(paragraph) < 60:
         return None
-    audience, secret, error, forbidden, other = (
-        any(cue in paragraph for cue in cues)
-        for cues in (
-            words.NOTICE_AUDIENCE,
-            words.NOTICE_SECRET,
-            words.NOTICE_ERROR,
-            words.NOTICE_FORBIDDEN,
-            words.NOTICE_OTHER,
-        )
-    )
-    if audience + secret + error + forbidden + other >= 3 or (audience and (secret or error) and len(paragraph) > 120):
+    audience, secret, error, forbidden, other = (any(cue in paragraph for cue in cues) for cues in _NOTICE_CUES)
+    if audience + secret + error + forbidden + other >= 3:
         return "legal"
-    return None
+    return "legal" if audience and (secret or error) and len(paragraph) > 120 else None
 
 
-def legal_notices(lines: Lines, start: int, stop: int) -> list[Span]:
-    """Paragraphs that are legal notices or a gateway's banner, with the rule or short heading right above them."""
+def legal_notices(lines: Lines, start: int, stop: int, anchors: Sequence[str]) -> list[Span]:
+    """Paragraphs that are legal notices or a gateway's banner, with the heading or rule right above them."""
     found: list[Span] = []
     i = lines.next_text(start, stop)
-    while i < stop:
+    while i < stop and anchors:
         end = i
         while end < stop and lines.kinds[end]:
             end += 1
-        if end - i < 40:
-            why = _is_notice(" ".join(line[:4000] for line in lines.stripped[i:end]).casefold())
-            if why:
+        if end - i < NOTICE_LINES and lines.ends[end - 1] - lines.ends[i] < NOTICE_CHARACTERS:
+            paragraph = " ".join(lines.stripped[i:end])[:NOTICE_CHARACTERS].casefold()
+            if any(anchor in paragraph for anchor in anchors) and (why := _is_notice(paragraph)):
+                above = lines.text_above(i, max(start, i - 3))
+                if above >= start and (not found or above >= found[-1][1]) and _heads(lines.stripped[above]):
+                    i = above
                 found.append((i, end, "disclaimer", why))
         i = lines.next_text(end, stop)
     return found
 
 
-def _rule_signature(lines: Lines, start: int, stop: int) -> Span | None:
-    """A line of underscores with a few short lines under it, at the very end: a signature or a mail service's advertisement."""
-    low = bisect_left(lines.marks, (max(start, stop - 14), -1))
-    for i, kind in lines.marks[low : low + 28]:
-        if i >= stop:
-            break
-        rule = lines.stripped[i]
-        if kind != RULE or len(rule) < 5 or rule.strip("_"):
-            continue
-        if 1 <= _texts(lines, i + 1, stop) <= 4 and sum(map(len, lines.stripped[i + 1 : stop])) <= 400:
-            return i, stop, "signature", "underscores"
-    return None
+def _heads(line: str) -> bool:
+    """Whether a line can be the heading of a notice: a rule, or one short line that says so."""
+    if not line.strip(RULE_CHARACTERS):
+        return len(line) > 2
+    low = line.casefold()
+    return len(line) < 60 and any(cue in low for cue in ("disclaimer", "notice", "caution", "warning", "confidential"))
 
 
 def sent_from(line: str) -> bool:
@@ -96,13 +109,38 @@ def sent_from(line: str) -> bool:
     if len(line) > 160:
         return False
     low = line.casefold()
-    begins = SENT_FROM.match(low) is not None
-    ends = low.rstrip(" .!)>").endswith(words.SENT_FROM_ENDS)
-    if not (begins or ends):
+    begins = low.lstrip("-–—*_[(<\"' ").startswith(SENT_FROM)
+    if not (begins or low.rstrip(" .!)>]*_").endswith(words.SENT_FROM_ENDS)):
         return False
     if any(device in low for device in words.DEVICES):
         return len(low.split()) <= 16 and not ("," in low and low.endswith("."))
     return begins and len(low.split()) <= 8 and low[-1] not in ".,;:?!" and "," not in low
+
+
+def _delimited(lines: Lines, start: int, stop: int) -> Span | None:
+    """From ``-- `` (RFC 3676 section 4.3) down, if what follows is short enough to be a signature."""
+    for i, kind in _marks(lines, start, stop):
+        if kind == DELIMITER:
+            exact = lines.text[lines.start(i) : lines.start(i + 1)].rstrip("\n").endswith("-- ")
+            if _texts(lines, i + 1, stop) <= (SIGNATURE_LINES if exact else SLOPPY_SIGNATURE_LINES):
+                return i, stop, "signature", "delimiter"
+    return None
+
+
+def _ruled(lines: Lines, start: int, stop: int) -> Span | None:
+    """Under a rule at the very end: a few short lines below underscores, or a block of ways to reach someone."""
+    for i, kind in _marks(lines, max(start, stop - 2 * FOOTER_LINES), stop):
+        rule = lines.stripped[i]
+        if kind != RULE or len(rule) < 4 or rule.strip(RULE_CHARACTERS):
+            continue
+        below = [line for line in lines.stripped[i + 1 : stop] if line]
+        if not 1 <= len(below) <= FOOTER_LINES or max(map(len, below)) > 90:
+            continue
+        if len(below) <= 4 and len(rule) >= 5 and not rule.strip("_"):
+            return i, stop, "signature", "underscores"
+        if sum(1 for line in below if CONTACT.search(line)) >= max(2, len(below) // 3):
+            return i, stop, "signature", "contact"
+    return None
 
 
 def _contact_block(lines: Lines, start: int, stop: int, first: int) -> Span | None:
@@ -115,22 +153,24 @@ def _contact_block(lines: Lines, start: int, stop: int, first: int) -> Span | No
         begin -= 1
     if not first < begin or not 2 <= end - begin <= 8:
         return None
-    above = begin
-    while above > start and not lines.kinds[above - 1]:
-        above -= 1
-    if lines.stripped[above - 1].endswith((":", "：", "?", ",")):
+    # "Here is her number:" introduces what is meant to be read.
+    if lines.stripped[lines.text_above(begin, start)].endswith((":", "：", "?")):
         return None
     block = lines.stripped[begin:end]
     if any(len(line) > 70 or (line[0] in "-*>|0123456789" and not CONTACT.match(line)) for line in block):
         return None
+    name = block[0]
+    if CONTACT.search(name) or len(name.split()) > 6 or name.endswith((":", "?", "!")):
+        return None
     contacts = sum(1 for line in block if CONTACT.search(line))
-    if contacts >= 2 and not CONTACT.search(block[0]) and not block[0].endswith((".", ":", "?", "!")):
-        return begin, stop, "signature", "contact"
-    return None
+    return (begin, stop, "signature", "contact") if contacts >= 2 else None
 
 
-def notices(lines: Lines, start: int, stop: int, *, last: bool) -> list[Span]:
-    """Spans of an authored region that are not its author's words, in order. ``last``: no authored region follows."""
+def notices(lines: Lines, start: int, stop: int, *, last: bool, anchors: Sequence[str]) -> list[Span]:
+    """Spans of an authored region that are not its author's words, in order.
+
+    ``last``: no answer follows, so that what ends the message may stand here. ``anchors``: see ``anchors_in``.
+    """
     found: list[Span] = []
     first = lines.next_text(start, stop)
     if first == stop:
@@ -138,40 +178,25 @@ def notices(lines: Lines, start: int, stop: int, *, last: bool) -> list[Span]:
     if last and (footer := list_footer(lines, start, stop)):
         found.append(footer)
         stop = footer[0]
-    legal = legal_notices(lines, start, stop)
+    legal = legal_notices(lines, start, stop, anchors) if anchors else []
     found += legal
     # A signature ends where a legal notice begins.
     bottom = stop
     for span in reversed(legal):
         if lines.next_text(span[1], bottom) == bottom:
             bottom = span[0]
-    signature = _delimited(lines, start, bottom) or (_rule_signature(lines, start, bottom) if last else None)
+    signature = _delimited(lines, start, bottom)
     if signature is None and last:
-        signature = _contact_block(lines, start, bottom, first)
+        signature = _ruled(lines, start, bottom) or _contact_block(lines, start, bottom, first)
     if signature:
+        found = [span for span in found if span[0] >= signature[1] or span[1] <= signature[0]]
         found.append(signature)
         bottom = signature[0]
     for _ in range(3):
-        line = bottom - 1
-        while line >= start and not lines.kinds[line]:
-            line -= 1
+        line = lines.text_above(bottom, start)
         if line < start or not sent_from(lines.stripped[line]):
             break
         found.append((line, bottom, "signature", "sent-from"))
         bottom = line
     found.sort()
     return found
-
-
-def _delimited(lines: Lines, start: int, stop: int) -> Span | None:
-    """From ``-- `` (RFC 3676 section 4.3) down, if what follows is short enough to be a signature."""
-    low = bisect_left(lines.marks, (start, -1))
-    for i, kind in lines.marks[low:]:
-        if i >= stop:
-            break
-        if kind == DELIMITER:
-            raw = lines.text[lines.starts[i] : lines.starts[i + 1]].rstrip("\n")
-            limit = SIGNATURE_LINES if raw.endswith("-- ") else SLOPPY_SIGNATURE_LINES
-            if _texts(lines, i + 1, stop) <= limit:
-                return i, stop, "signature", "delimiter"
-    return None

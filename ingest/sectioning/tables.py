@@ -30,9 +30,14 @@ def _alternatives(phrases: list[str]) -> str:
 ORIGINAL = _invert(words.ORIGINAL) | {"original": "en"}
 FORWARDED = _invert(words.FORWARDED)
 FORWARDED_PREFIXES = tuple(sorted(FORWARDED, key=len, reverse=True))
+PHRASES = frozenset(ORIGINAL) | frozenset(FORWARDED)
+
 PRONOUNS = frozenset(words.PRONOUNS.split())
+PARTICLES = frozenset(words.PARTICLES.split())
+OPENERS = frozenset(words.OPENERS.split())
 WROTE = _invert(words.WROTE)
-LEAD_LANGUAGES = {lead.casefold(): language for language in reversed(words.LEADS) for lead in words.LEADS[language]}
+WROTE_TIGHT = _invert(words.WROTE_TIGHT)
+TELLING = tuple((word, language) for language, tell in words.TELLING.items() for word in tell)
 
 FIELDS: dict[str, tuple[tuple[str, str], ...]] = {}
 """Header field name, case-folded -> (role, language) pairs."""
@@ -42,15 +47,15 @@ for _language, _roles in words.FIELDS.items():
             FIELDS[_name.casefold()] = (*FIELDS.get(_name.casefold(), ()), (_role, _language))
 FIELD_CAP = max(map(len, FIELDS)) + 6
 
-VERB = re.compile(rf"(?:(?<!\w)|(?<=[{_TIGHT}\d_]))(?:{_alternatives(list(WROTE))})(?:(?!\w)|(?=[{_TIGHT}_]))")
-LEAD = re.compile(rf"\W*({_alternatives(list(LEAD_LANGUAGES))})(?=\W|\d|[{_TIGHT}])")
+_LEADS = {lead.casefold() for leads in words.LEADS.values() for lead in leads}
+LEAD = re.compile(rf"\W*(?:{_alternatives(list(_LEADS))})(?=\W|\d|[{_TIGHT}])")
 DATED_START = re.compile(r"\W*(?:[^\W\d]+[.,]*\s+){0,4}\d{1,4}(?![\d)])")
 """A date within the first words of a line, whatever the language."""
-FULL_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|\d{4}\s?[年년]|(?<!\d)(?:19|20)\d\d(?!\d)")
+FULL_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|\d{4}\s?[年년]|(?<!\d)(?:19|20)\d\d(?!\d)|\d/\d{1,2}/\d\d")
 DATE = re.compile(
     rf"{FULL_DATE.pattern}|\d{{1,2}}[./]\s?\d{{1,2}}\.|\d{{1,2}}\.?\s+(?:de\s+)?[^\W\d]{{3,}}|[^\W\d]{{3,}}\.?\s+\d{{1,2}}(?!\d)"
 )
-TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d{2}(?!\d)|\d{1,2}\s?[ap]\.?m\b|\d\s?[時点시]")
+TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d{2}(?!\d)|\d{1,2}\s?[ap]\.?m\b|\d\s?[時时點点시]")
 ADDRESS = re.compile(r"[^\s<>@\"]{1,80}@[^\s<>@\",;]{1,80}")
 
 NAME_QUOTE = re.compile(r"[A-Z][A-Za-z]{0,11}>")
@@ -63,7 +68,11 @@ LOTUS = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}[\s,]+(?:at\s+)?\d{1,2}:\d{2
 DIFF_CHANGE = re.compile(r"\d[\d,]*[acd]\d[\d,]*$")
 """A hunk of `diff` in its normal form, under which `>` means an added line."""
 
-SENT_FROM = re.compile(rf"\W*(?:{_alternatives(list(_invert(words.SENT_FROM)))})")
+SENT_FROM = tuple(_invert(words.SENT_FROM))
+
+NOTICE_ANCHORS = tuple(words.NOTICE_ANCHORS)
+ASCII_NOTICE_ANCHORS = tuple(filter(str.isascii, words.NOTICE_ANCHORS))
+
 CONTACT = re.compile(
     r"https?://|www\.|[\w.+-]+@[\w-]+\.\w|\+?\(?\d[\d\s().+/-]{6,}\d|\b(?:tel|phone|fax|mobile|cell|mob|icq|skype|jabber|aim)\b\W",
     re.IGNORECASE,
