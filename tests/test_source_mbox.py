@@ -12,7 +12,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.sources import Entry, Failure, detect
@@ -80,6 +80,7 @@ END = st.just(1)
 ANY_END = st.integers(0, 3)
 
 
+@settings(deadline=None)
 @given(st.lists(message(LINES | TEXT | QUOTED_LINES, ANY_END), min_size=1, max_size=5))
 def test_mboxrd_gives_back_every_line_that_was_quoted(
     tmp_path_factory: pytest.TempPathFactory, messages: list[bytes]
@@ -89,6 +90,7 @@ def test_mboxrd_gives_back_every_line_that_was_quoted(
     assert raws(written(messages, "mboxrd"), path) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(message(LINES | TEXT, END), min_size=1, max_size=5))
 def test_mboxo_gives_back_every_line_that_was_quoted(
     tmp_path_factory: pytest.TempPathFactory, messages: list[bytes]
@@ -97,6 +99,7 @@ def test_mboxo_gives_back_every_line_that_was_quoted(
     assert raws(written(messages, "mboxo"), path) == messages
 
 
+@settings(deadline=None)
 @given(st.lists(message(LINES | TEXT | QUOTED_LINES, END), min_size=1, max_size=5))
 def test_mboxo_when_asked_for_takes_one_mark_and_leaves_what_has_two(
     tmp_path_factory: pytest.TempPathFactory, messages: list[bytes]
@@ -110,6 +113,7 @@ def test_mboxo_when_asked_for_takes_one_mark_and_leaves_what_has_two(
     assert raws(written(messages, "mboxo"), path, quoting="mboxo") == expected
 
 
+@settings(deadline=None)
 @given(st.lists(message(LINES | TEXT | QUOTED_LINES, ANY_END), min_size=1, max_size=5))
 def test_mboxcl2_takes_what_content_length_spans_as_it_stands(
     tmp_path_factory: pytest.TempPathFactory, messages: list[bytes]
@@ -123,6 +127,7 @@ def test_mboxcl2_takes_what_content_length_spans_as_it_stands(
     assert raws(written(measured, "mboxcl2"), path) == measured
 
 
+@settings(deadline=None)
 @given(st.lists(message(LINES | TEXT | QUOTED_LINES, ANY_END), min_size=1, max_size=5), st.integers(1, 50))
 def test_where_blocks_end_does_not_matter(messages: list[bytes], step: int) -> None:
     data = written(messages, "mboxrd")

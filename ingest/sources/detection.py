@@ -186,7 +186,8 @@ class FolderSource:
                 try:
                     found = path.stat()
                 except OSError as error:
-                    yield 0, self._unreadable(path, within, error)
+                    if not path.is_symlink() or _promises_mail(path):  # links that lead nowhere are not lost mail
+                        yield 0, self._unreadable(path, within, error)
                     continue
                 if stat.S_ISDIR(found.st_mode):
                     own = maildir.folder_name(undecorated(name))
@@ -197,7 +198,7 @@ class FolderSource:
 
     def _file(self, path: Path, within: str, asked: list[Claim], size: int) -> Source | Failure | None:
         place = Place(path, within=within, mailbox=self.mailbox)
-        promised = opening.stem(path.name).lower().endswith(_MAIL_SUFFIXES)
+        promised = _promises_mail(path)
         try:
             if not size:
                 # An empty mbox is a mailbox with nothing in it; an empty message is one that was lost.
@@ -214,6 +215,10 @@ class FolderSource:
 
     def _unreadable(self, path: Path, within: str, error: OSError) -> Failure:
         return Failure(key_of(path), Place(path, within=within, mailbox=self.mailbox).folder, reason(error))
+
+
+def _promises_mail(path: Path) -> bool:
+    return opening.stem(path.name).lower().endswith(_MAIL_SUFFIXES)
 
 
 def _is_subfolder(path: Path, covered: frozenset[str]) -> bool:

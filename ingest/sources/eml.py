@@ -22,6 +22,7 @@ _COMMON = _TELLING | frozenset(
     b"to cc bcc subject date reply-to in-reply-to references content-type list-id status".split()
 )
 _EMLX_LENGTH = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n")
+_PROPERTIES = 1 << 20
 _EMLX_FLAGS = ((0, "seen"), (1, "deleted"), (2, "answered"), (4, "flagged"), (6, "draft"), (8, "forwarded"))
 """Bits of ``flags`` in the property list behind a message in an .emlx."""
 
@@ -100,7 +101,12 @@ class EmlxSource(EmlSource):
         return split_emlx(opening.read_all(self.path, MAX_MESSAGE))[0]
 
     def flags(self) -> frozenset[str]:
-        return emlx_flags(split_emlx(opening.read_all(self.path, MAX_MESSAGE))[1])
+        with opening.Opened(self.path) as opened:
+            length = _EMLX_LENGTH.match(opened.read(32))
+            if length is None:
+                return frozenset()
+            opened.seek(length.end() + int(length.group(1)))
+            return emlx_flags(opened.read(_PROPERTIES))
 
 
 def split_emlx(data: bytes) -> tuple[bytes, bytes]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import binascii
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +97,7 @@ class MaildirSource:
     @functools.cached_property
     def size(self) -> int | None:
         """Bytes of the messages, asked of the file system once."""
-        return sum(_size(self.path / inner) for _, inner in self._names) if self.count is not None else None
+        return sum(_size(f"{self.path}/{inner}") for _, inner in self._names) if self.count is not None else None
 
     def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
         """Every message, in order of their unique names. Messages that go during the run are failures; new ones wait."""
@@ -110,7 +112,7 @@ class MaildirSource:
         for unique, inner in names:
             key = f"{folder}/{storable(unique)}"
             try:
-                stat = _found(self.path, unique, inner).stat()
+                stat = _stat(self.path, unique, inner)
             except OSError as error:
                 yield Failure(key, self.mailbox, reason(error), consumed)
                 continue
@@ -121,31 +123,35 @@ class MaildirSource:
             yield Entry(key, self.mailbox, load, fingerprint_of(stat), flags, labels, consumed)
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def _size(path: str) -> int:
+    with suppress(OSError):
+        return os.stat(path).st_size  # noqa: PTH116
+    return 0
 
 
-def _found(folder: Path, unique: str, inner: str) -> Path:
-    """The message's file: where it was, or where another program has moved it since, which is how its flags change.
-
-    Raises FileNotFoundError.
-    """
-    path = folder / inner
-    if path.exists():
-        return path
+def _now(folder: Path, unique: str, error: OSError) -> str:
+    """The path of a message's file that is not where it was: where another program has moved it to since, which is how
+    flags change. Raises ``error`` when it is gone."""
     for part in _PARTS:
-        directory = folder / part
-        for name in names_in(directory) if directory.is_dir() else ():
-            if name.startswith(unique) and split_name(name)[0] == unique:
-                return directory / name
-    raise FileNotFoundError(2, "it has gone since the folder was listed", str(path))
+        with suppress(OSError):
+            for name in names_in(folder / part):
+                if name.startswith(unique) and split_name(name)[0] == unique:
+                    return f"{folder}/{part}/{name}"
+    raise error
+
+
+def _stat(folder: Path, unique: str, inner: str) -> os.stat_result:
+    try:
+        return os.stat(f"{folder}/{inner}")  # noqa: PTH116 - ten thousands of them, and a Path costs more than the call
+    except FileNotFoundError as error:
+        return Path(_now(folder, unique, error)).stat()
 
 
 def _load(folder: Path, unique: str, inner: str) -> bytes:
-    return opening.read_all(_found(folder, unique, inner), MAX_MESSAGE)
+    try:
+        return opening.read_all(folder / inner, MAX_MESSAGE)
+    except FileNotFoundError as error:
+        return opening.read_all(Path(_now(folder, unique, error)), MAX_MESSAGE)
 
 
 def _keywords(folder: Path) -> dict[str, str]:

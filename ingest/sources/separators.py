@@ -241,9 +241,10 @@ def _quoting(head: Buffer, lines: list[_FromLine], messages: list[tuple[int, int
                     bare += follows_empty_line(head, line.at)
                 else:
                     quoted += 1
-                    around = _depth_around(head, line.at)
-                    for_mboxo += around == line.depth
-                    for_mboxrd += line.depth > 1 and around == line.depth - 1
+                    if line.depth > 1:  # beside one mark, "From " may as well be the answer to what is quoted
+                        around = _depth_around(head, line.at)
+                        for_mboxo += around == line.depth
+                        for_mboxrd += around == line.depth - 1
             line = next(following, None)
     if bare > quoted:
         return "none"
