@@ -13,9 +13,8 @@ import re
 from functools import lru_cache
 
 _ALIASES = {
-    "ascii": "cp1252",
-    "usascii": "cp1252",
-    "ansix341968": "cp1252",
+    "usascii": "ascii",
+    "ansix341968": "ascii",
     "iso88591": "cp1252",
     "iso8859115": "cp1252",
     "latin1": "cp1252",
@@ -79,22 +78,43 @@ _STATEFUL = {
     "iso2022_jp_2",
     "iso2022_jp_3",
 }
+# What a multi-byte label is tried as: what it says, then the vendors' extensions of it.
 _MULTIBYTE = {
+    "gb18030": ("gb18030",),
+    "big5hkscs": ("big5hkscs", "cp950"),
+    "cp949": ("cp949",),
+    "cp932": ("cp932", "euc_jp"),
+    "euc_jp": ("euc_jp", "euc_jis_2004", "cp932"),
+    "euc_jis_2004": ("euc_jis_2004",),
+    "shift_jis_2004": ("shift_jis_2004",),
+    "johab": ("johab",),
+}
+_EBCDIC = ("cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140")
+# Between these a text without a label is told apart, when so many of its bytes are above 127 that no European text has them.
+_GUESSES = [
+    "cp1251",
+    "koi8_r",
     "gb18030",
     "big5hkscs",
     "cp949",
     "cp932",
     "euc_jp",
-    "euc_jis_2004",
-    "johab",
-    "big5",
-    "cp950",
-    "shift_jis_2004",
-}
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp874",
+]
+_FOREIGN_SHARE = 0.3
+_GUESSED_BYTES = 4096
 _WIDE = ("utf-16", "utf-32", "utf_16", "utf_32")
 _NOT_NAME = re.compile(r"[^a-z0-9]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f]")
+_FOLD = re.compile(rb"\n(?=[ \t])")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
+_HIGH = re.compile(rb"[\x80-\xff]")
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_C1 = re.compile("[\x80-\x9f]")
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.I)
 # Encoded words as real mailers write them: spaces and question marks inside Q are let through, bounded so that time is linear.
 _WORD = re.compile(r"=\?([^?\s]{1,60})\?([BbQq])\?((?:[^?]|\?(?!=)){0,2000}?)\?=")
@@ -134,43 +154,101 @@ def decode(data: bytes, label: str | None = None, hint: str | None = None) -> st
     if name and name.startswith(_WIDE):
         return _wide(data, name)
     if data.isascii():
-        if name in _STATEFUL:
-            return _tidy(data.decode(name, "replace"))
-        if name is None and b"\x1b$" in data:  # the escapes of ISO-2022 stand in no plain text
-            return _tidy(data.decode("iso2022_kr" if b"\x1b$)C" in data else "iso2022_jp_ext", "replace"))
-        if name is not None and name.startswith(("cp037", "cp500", "cp1140", "cp273", "cp424", "cp875", "cp1026")):
-            return data.decode(name, "replace")  # EBCDIC
-        return data.decode("ascii")
+        return _from_ascii(data, name)
     if data.startswith(codecs.BOM_UTF8):
         return data.decode("utf-8-sig", "replace")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _wide(data, "utf-16")
     if name in _MULTIBYTE:
-        for attempt in (name, "utf-8"):
-            try:
-                return _tidy(data.decode(attempt))
-            except UnicodeError:
-                pass
-        return _tidy(data.decode(name, "replace"))
+        text = _strict(data, *_MULTIBYTE[name], "utf-8")
+        return text if text is not None else _tidy(data.decode(name, "replace"))
     # Text in a single-byte charset is hardly ever valid UTF-8 by accident; UTF-8 labelled latin-1 is common.
-    try:
-        return data.decode("utf-8")
-    except UnicodeError:
-        pass
-    if name and name not in ("utf-8", "utf-8-sig") and name not in _STATEFUL:
+    text = _strict(data, "utf-8") or data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    if not broken or len(_BEYOND_ASCII.findall(text)) > 3 * broken:
+        return text
+    if name and name not in _STATEFUL and name not in ("ascii", "utf-8", "utf-8-sig"):
         return _tidy(data.decode(name, "replace"))
-    if name in ("utf-8", "utf-8-sig"):
-        text = data.decode("utf-8", "replace")
-        if text.count("\ufffd") * 8 <= sum(byte > 0x7F for byte in data[:20000]):
-            return text  # UTF-8 with a few bytes broken, such as a character cut in two
-    if hint and (other := codec(hint)) and other not in (name, "utf-8") and not other.startswith(_WIDE):
+    # The label is missing, unknown or plainly wrong.
+    other = codec(hint) if hint else None
+    if other and other not in ("ascii", "utf-8") and not other.startswith(_WIDE):
+        found = _strict(data, *_MULTIBYTE.get(other, (other,)))
+        if found is not None:
+            return found
+    return _tidy(data.decode(_guess(data) or "cp1252", "replace"))
+
+
+def _strict(data: bytes, *names: str) -> str | None:
+    """``data`` by the first of ``names`` that explains every byte of it."""
+    for name in names:
         try:
-            return _tidy(data.decode(other))
+            return _tidy(data.decode(name))
         except UnicodeError:
             pass
-    if name in _STATEFUL:
+    return None
+
+
+def _from_ascii(data: bytes, name: str | None) -> str:
+    """Seven-bit ``data``: itself, unless the label or its escapes say that it stands for other characters."""
+    if b"\x1b" in data and (name is None or name == "ascii" or name.startswith("iso2022")):
+        if b"\x1b$)C" in data:
+            return _tidy(data.decode("iso2022_kr", "replace"))
+        if name == "iso2022_jp_ext" or b"\x1b$" in data:
+            return _iso2022_jp(data)
+    if name in _STATEFUL or name in _EBCDIC:
         return _tidy(data.decode(name, "replace"))
-    return data.decode("cp1252", "replace")
+    return data.decode("ascii")
+
+
+def _iso2022_jp(data: bytes) -> str:
+    """ISO-2022-JP, with the vendors' characters (circled digits, half-width kana) that real mail has in it and the standard not.
+
+    What Python's codec refuses is read as cp932: its two-byte codes are those of JIS X 0208, shifted.
+    """
+    try:
+        return data.decode("iso2022_jp_ext")
+    except UnicodeError:
+        pass
+    out = []
+    charset = b"(B"
+    for piece in re.split(rb"(\x1b(?:\$\(?[@BD]|\([BJI]))", data):
+        if piece.startswith(b"\x1b"):
+            charset = piece[1:]
+        elif charset in (b"$B", b"$@"):
+            pairs = zip(piece[::2], piece[1::2], strict=False)
+            out.append(b"".join(_shifted(high, low) for high, low in pairs).decode("cp932", "replace"))
+        elif charset == b"(I":
+            out.append(bytes(byte | 0x80 for byte in piece).decode("cp932", "replace"))
+        elif charset in (b"$(D", b"$D"):
+            out.append((b"\x1b$(D" + piece + b"\x1b(B").decode("iso2022_jp_ext", "replace"))
+        else:
+            out.append(piece.decode("ascii", "replace"))
+    return "".join(out)
+
+
+def _shifted(high: int, low: int) -> bytes:
+    """A JIS X 0208 code as Shift JIS; a line end inside a two-byte run stays what it is."""
+    if not (0x21 <= high <= 0x7E and 0x21 <= low <= 0x7E):
+        return bytes((high, low))
+    row = (high - 0x21) // 2
+    lead = row + (0x81 if row < 0x1F else 0xC1)
+    trail = low + (0x1F if low < 0x60 else 0x20) if high % 2 else low + 0x7E
+    return bytes((lead, trail))
+
+
+def _guess(data: bytes) -> str | None:
+    """The charset of 8-bit ``data`` that no label explains, by charset-normalizer; None where it may well be European."""
+    sample = data[: data.rfind(b"\n", 0, _GUESSED_BYTES) + 1 or _GUESSED_BYTES]
+    high = len(_HIGH.findall(sample))
+    if high < 8 or high < _FOREIGN_SHARE * len(sample.translate(None, b" \t\r\n")):
+        return None
+    from charset_normalizer import from_bytes
+
+    for match in from_bytes(sample, cp_isolation=_GUESSES, steps=4, chunk_size=512, threshold=0.4):
+        # Any pairs of bytes read as half-width kana, so a text of those alone is another charset's.
+        if len(_HALF_WIDTH.findall(str(match))) * 4 < high:
+            return match.encoding
+    return None
 
 
 def _wide(data: bytes, name: str) -> str:
@@ -194,23 +272,35 @@ def html_charset(data: bytes) -> str | None:
     return match[1].decode("ascii") if match else None
 
 
+def _windows(match: re.Match[str]) -> str:
+    return match[0].encode("latin-1").decode("cp1252", "ignore")
+
+
+def printable(text: str) -> str:
+    """``text`` without control characters other than tab and line ends.
+
+    U+0080 to U+009F are what becomes of windows-1252 that went for latin-1 on its way to UTF-8: they are put back.
+    """
+    if not text.isascii() and _C1.search(text):
+        text = _C1.sub(_windows, text)
+    return _CONTROL.sub("", text) if _CONTROL.search(text) else text
+
+
 def plain_lines(text: str) -> str:
-    """``text`` with ``\\n`` line ends and without control characters other than the tab; a form feed ends a line."""
+    """``text`` with ``\\n`` line ends, ``printable``; a form feed ends a line."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if _CONTROL.search(text):
-        text = _CONTROL.sub("", text.replace("\x0c", "\n"))
-    return text
+    if "\x0c" in text:
+        text = text.replace("\x0c", "\n")
+    return printable(text)
 
 
 def header_text(value: bytes, hint: str | None = None) -> str:
     """An unfolded header value as text, encoded words left as they are. Raw 8-bit values are UTF-8, or in ``hint``'s charset."""
     if b"\n" in value or b"\r" in value:
-        value = value.replace(b"\r", b"").replace(b"\n", b"")
+        value = _FOLD.sub(b"", value.replace(b"\r", b"").rstrip(b"\n")).replace(b"\n", b" ")
     text = value.decode("ascii") if value.isascii() else decode(value, None, hint)
-    if _CONTROL.search(text):
-        text = _CONTROL.sub("", text.replace("\x1b", ""))
-    return text.strip()
+    return printable(text).strip()
 
 
 def decode_words(text: str) -> str:
@@ -246,10 +336,7 @@ def decode_words(text: str) -> str:
         position = match.end()
     flush()
     out.append(text[position:])
-    decoded = "".join(out)
-    if _CONTROL.search(decoded) or "\n" in decoded:
-        decoded = _CONTROL.sub("", decoded.replace("\n", " ").replace("\r", ""))
-    return decoded
+    return printable("".join(out).replace("\r", "").replace("\n", " "))
 
 
 def _word_bytes(kind: str, body: str) -> bytes | None:

@@ -18,7 +18,8 @@ from datasette_oaken.charsets import decode_words
 _SPEC = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\x80-\ud7ff\ue000-\U0010ffff-]+@[A-Za-z0-9._\x80-\ud7ff\ue000-\U0010ffff-]+"
 _PLAIN = re.compile(rf'(?:"([^"\\]*)"[ \t]*|([^"<>@,;:()\\\[\]]*))<({_SPEC})>|({_SPEC})')
 _FOUND = re.compile(_SPEC)
-_AT = re.compile(r"([\w.+-]{1,64}) at ([\w-]+(?:\.[\w-]+)+)")
+_BRACKETED = re.compile(rf"<[ \t]*(?:mailto:)?({_SPEC})[ \t]*>")
+_PUNCTUATION = re.compile(r'[<>()"\[\];,:]|mailto')
 _OBSCURED = re.compile(r"^[ \t]*([\w.+-]{1,64}) at ([\w.-]{1,253})(?=[ \t]*(?:\(|$))")
 
 
@@ -69,14 +70,16 @@ def _structured(value: str) -> list[tuple[str, str]]:
 
 
 def _salvaged(item: str) -> tuple[str, str]:
-    """The person in an item that follows no grammar: its last thing of the form a@b, and the words around it."""
-    match = None
-    for match in _FOUND.finditer(item):  # noqa: B007  the last one
-        pass
-    if match is None:
-        return item.strip(" \t\"'<>:;,()"), ""
-    around = f"{item[: match.start()]} {item[match.end() :]}"
-    return " ".join(re.sub(r'[<>()"\[\];,:]|mailto', " ", around).split()), match[0]
+    """The person in an item that follows no grammar: its first address in angle brackets, else its last, and the words around it."""
+    if match := _BRACKETED.search(item):
+        around = item[: match.start()] or item[match.end() :]
+    else:
+        for match in _FOUND.finditer(item):  # noqa: B007  the last one is wanted
+            pass
+        if match is None:
+            return item.strip(" \t\"'<>:;,()"), ""
+        around = f"{item[: match.start()]} {item[match.end() :]}"
+    return " ".join(_PUNCTUATION.sub(" ", around).split()), match[match.lastindex or 0].strip(".")
 
 
 def _name(name: str, address: str) -> str | None:

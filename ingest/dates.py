@@ -60,7 +60,7 @@ def received_date(value: str, latest: datetime | None = None) -> datetime | None
 
 def written(when: datetime) -> str:
     """``when`` (UTC) as the file stores it."""
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return when.isoformat()[:19] + "Z"
 
 
 def _lenient(value: str) -> datetime | None:

@@ -12,9 +12,10 @@ a rule: the rule becomes a line of underscores, as in Outlook's own plain text. 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from datasette_oaken.charsets import printable
 
 MAX_QUOTES = 9  # levels of "> " that are written; deeper ones stand at this level
 MAX_DEPTH = 400  # open elements; browsers stop at 512. Lexbor's time grows with the square of the depth
@@ -35,7 +36,8 @@ _LINE = _names(
 _PARAGRAPH = _names("p h1 h2 h3 h4 h5 h6 blockquote pre listing xmp")
 _PRE = _names("pre listing xmp textarea")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-_INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]+")
+# Zero-width joiners belong to Persian and to emoji; between Latin letters they only cut words.
+_INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]+|(?<=[A-Za-z0-9])[\u200c\u200d]+(?=[A-Za-z0-9])")
 _PADDING = re.compile("[\u200c\u200d\u034f\u2007\u2800\u3164\xa0 ]{12,}")  # what pushes other text out of a preview
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|max-height\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])", re.I
@@ -144,6 +146,7 @@ class _Writer:
         self.line: list[str] = []
         self.blank = False
         self.quotes = 0
+        self.level = 0  # of the last line written
         self.waiting = 0  # Yahoo containers whose attribution has not passed yet
         self.pre = 0
         self.signature = False
@@ -184,7 +187,7 @@ class _Writer:
                 following = node.next
             node = following
         self.end_line()
-        return "\n".join(self.lines).strip("\n")
+        return printable("\n".join(self.lines).strip("\n"))
 
     def is_hidden(self, attributes: dict[str, str | None], style: str) -> bool:
         if "hidden" in attributes or (style and _HIDDEN.search(style)):
@@ -275,8 +278,7 @@ class _Writer:
 
     def text(self, text: str) -> None:
         if not text.isascii():
-            text = _INVISIBLE.sub("", text)
-            text = _PADDING.sub(" ", text)
+            text = _PADDING.sub(" ", _INVISIBLE.sub("", text))
         if self.pre:
             first, *rest = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ").split("\n")
             self.line.append(first)
@@ -328,9 +330,9 @@ class _Writer:
             self.waiting = 0
         prefix = "> " * level
         if self.blank and self.lines:
-            before = _level(self.lines[-1])
-            self.lines.append(("> " * min(level, before)).rstrip())
+            self.lines.append(("> " * min(level, self.level)).rstrip())
         self.blank = False
+        self.level = level
         self.lines.append(prefix + text)
 
     def rule(self) -> None:
@@ -344,11 +346,7 @@ def _joined(text: str) -> str:
     text = text.strip(" ")
     if "  " in text:
         text = re.sub(" {2,}", " ", text)
-    return text
-
-
-def _level(line: str) -> int:
-    return sum(1 for one, two in pairwise(line[: 2 * MAX_QUOTES] + " ") if one == ">" and two == " ")
+    return text.replace(" \t", "\t").replace("\t ", "\t") if "\t" in text else text
 
 
 def _is_tiny(size: re.Match[str]) -> bool:

@@ -27,6 +27,7 @@ __all__ = ["Attachment", "Message", "parse_message", "part_bytes"]
 FORWARDED = "---------- Forwarded message ---------"
 """The line that introduces the text of a nested message; From, Date, Subject and To follow, then an empty line."""
 
+_WORD_CHARSET = re.compile(rb"=\?([A-Za-z0-9_.:-]{2,40})(?:\*[A-Za-z-]*)?\?[BbQq]\?")
 _ID = re.compile(r"<([^<>]*)>")
 _MARKUP = re.compile(r"<[^<>]{0,200}>")
 _HTML_START = re.compile(r"\s{0,100}<(?:!doctype html|html[\s>])", re.I)
@@ -56,7 +57,7 @@ def parse_message(raw: bytes) -> Message:
     parts = mime.parse(raw)
     head = Headers(parts[0])
     shown = mime.body(parts)
-    text, from_html = body_text(shown)
+    text, from_html = body_text(shown, head.hint)
     name, address = head.author()
     return Message(
         internet_message_id=head.message_id(),
@@ -80,10 +81,11 @@ class Headers:
 
     def __init__(self, part: Part) -> None:
         self.fields = part.headers
-        self.hint = part.params.get("charset")
+        self.hint = part.params.get("charset") or _stated_charset(part)
 
     def values(self, name: bytes) -> list[str]:
-        return [header_text(value, self.hint) for value in self.fields.get(name, ())]
+        found = self.fields.get(name)
+        return [header_text(value, self.hint) for value in found] if found else []
 
     def text(self, name: bytes) -> str | None:
         """The first ``name`` that says something, decoded, runs of white space made one; None without it."""
@@ -137,7 +139,8 @@ class Headers:
 
     def sent_at(self) -> str | None:
         dates = self.values(b"date") + self.values(b"resent-date")
-        return sent_at(dates, self.values(b"received") or self.values(b"delivery-date"))
+        received = self.fields.get(b"received", ())
+        return sent_at(dates, (header_text(value) for value in received))
 
     def labels(self) -> list[str]:
         found: dict[str, None] = {}
@@ -179,6 +182,15 @@ class Headers:
         return found
 
 
+def _stated_charset(part: Part) -> str | None:
+    """The charset of the first encoded word in the fields that people write: what their mailer speaks, where a part says nothing."""
+    for name in (b"subject", b"from", b"to"):
+        for value in part.headers.get(name, ()):
+            if b"=?" in value and (match := _WORD_CHARSET.search(value)):
+                return match[1].decode("ascii")
+    return None
+
+
 def _listed(text: str, separator: str) -> list[str]:
     """The items of a list in which an item may be quoted."""
     if '"' not in text:
@@ -188,7 +200,7 @@ def _listed(text: str, separator: str) -> list[str]:
     return [item for item in (" ".join(item.split()) for item in items) if item]
 
 
-def body_text(shown: list[Part]) -> tuple[str, bool]:
+def body_text(shown: list[Part], hint: str | None = None) -> tuple[str, bool]:
     """The text of the parts that a mail client shows, in order, nested messages last; and whether any of it was HTML."""
     texts: list[str] = []
     forwarded: list[str] = []
@@ -197,7 +209,7 @@ def body_text(shown: list[Part]) -> tuple[str, bool]:
         if part.is_message:
             forwarded.append(_introduction(part))
             continue
-        text, was_html = part_text(part)
+        text, was_html = part_text(part, hint)
         if text := text.strip("\n").rstrip(" \t\n"):
             (forwarded if part.message else texts).append(text)
             from_html = from_html or (was_html and part.message is None)
@@ -220,9 +232,9 @@ def _introduction(part: Part) -> str:
     return "\n".join(lines)
 
 
-def part_text(part: Part) -> tuple[str, bool]:
+def part_text(part: Part, hint: str | None = None) -> tuple[str, bool]:
     """A text part as text, and whether it was HTML."""
-    text = part.text()
+    text = part.text(hint)
     kind = part.content_type
     if kind == "text/html" or (kind == "text/plain" and "<" in text[:200] and _HTML_START.match(text)):
         return html_to_text(text), True
