@@ -6,6 +6,7 @@ Nothing here downloads anything unless ``download=True`` was asked for by name.
 from __future__ import annotations
 
 import hashlib
+import os
 import queue
 import threading
 import time
@@ -18,6 +19,10 @@ from .db import OakenError
 
 if TYPE_CHECKING:
     import numpy as np
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+"""Official builds of onnxruntime (from 1.29 on, wherever it is not Windows' own) report to their maker, from native code:
+the machine, the program, the model. This, before it is first loaded, is their full opt-out: no uploader, no device id."""
 
 PACKAGED = "all-MiniLM-L6-v2-int8"
 PACKAGED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
