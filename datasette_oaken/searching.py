@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from . import query as reader
@@ -24,6 +25,7 @@ def asked(here: Site, args: Any) -> reader.Query:
 
 async def ask(here: Site, args: Any, query: reader.Query | None = None) -> dict[str, Any]:
     """The search answer for ``args``: q, mode, limit, next and every filter. Raises OakenError for what cannot be asked."""
+    began = time.perf_counter()
     query = query or asked(here, args)
     mode = search.read_mode(args.get("mode") or "hybrid")
     limit = whole_number(args, "limit", DEFAULT_LIMIT, least=1, most=MAX_LIMIT)
@@ -31,7 +33,7 @@ async def ask(here: Site, args: Any, query: reader.Query | None = None) -> dict[
     if mode != "keyword" and query.free_text:
         timeout = here.settings.search.vector_timeout_seconds
         embedded = await asyncio.to_thread(here.embedder.embed, query.free_text, timeout)
-    return await here.read(
+    answer = await here.read(
         search.search,
         query,
         mode=mode,
@@ -40,3 +42,5 @@ async def ask(here: Site, args: Any, query: reader.Query | None = None) -> dict[
         settings=here.settings.search,
         embedded=embedded,
     )
+    answer["timings_ms"]["total"] = round((time.perf_counter() - began) * 1000, 2)  # the embedding with it
+    return answer

@@ -103,7 +103,7 @@ async def site(datasette: Any) -> Site | None:
             "older_file",
         )
     settings = _settings(datasette, db)
-    return Site(datasette, db, settings, _embedder(datasette, settings.search.model or model))
+    return Site(datasette, db, settings, _embedder(datasette, model or settings.search.model))
 
 
 def _version_and_model(conn: sqlite3.Connection) -> tuple[int, str | None]:

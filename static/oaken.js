@@ -1,4 +1,5 @@
-// Oaken's pages work without this. It only keeps the share of mail that can be found by meaning current while it grows.
+// Oaken's pages work without this. It keeps the share of mail that can be found by meaning current while it grows, and a
+// long conversation's list scrolled to the message that is read.
 
 const EVERY_MS = 3000;
 
@@ -23,4 +24,10 @@ for (const notice of document.querySelectorAll("[data-oaken-progress]")) {
   };
   const timer = setInterval(look, EVERY_MS);
   document.addEventListener("visibilitychange", look);
+}
+
+const current = document.querySelector(".oak-thread .oak-current");
+if (current) {
+  const list = current.parentElement;
+  list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
 }
