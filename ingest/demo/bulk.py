@@ -264,4 +264,4 @@ def notifications(post: Post, dice: Dice) -> None:
                 tags=["notification", "attachment"],
                 words=[note],
             )
-        day += timedelta(days=dice.between(12, 44))
+        day += timedelta(days=dice.between(16, 52))

@@ -6,7 +6,7 @@ sequence in every Python version; everything else here is built on it.
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Dice:
             deck = self._decks[name] = self.shuffled(cards)
         return deck.pop()
 
-    def expand(self, template: str, slots: dict[str, str]) -> str:
+    def expand(self, template: str, slots: Mapping[str, str]) -> str:
         """`{one|other}` becomes one of the two, `{name}` the slot of that name; both may nest.
 
         Raises KeyError where a slot is not given: a fault of the texts.

@@ -29,7 +29,8 @@ def home_facts(dice: Dice) -> list[Planted]:
     part = f"VLT-00{dice.digits(5)}"
     deposit = f"DPS{dice.digits(8)}"
     passport = dice.digits(9)
-    code, gate = dice.digits(4), dice.digits(4)
+    batch = dice.text(2, "BCDFGHJKLM") + dice.digits(6)
+    letter, teeth, hospital, safe, exam, place, club, will, gate, wifi = (dice.digits(5) for _ in range(10))
     frame = f"KX{dice.digits(7)}Q"
     referral = f"{dice.digits(4)} {dice.digits(4)} {dice.digits(4)}"
     cottage = f"SEAL-{dice.digits(5)}"
@@ -120,9 +121,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             [
                 "Thank you for the consultant's letter. Ivy's care plan now lists cashews and pistachios. Her adrenaline "
                 "pen is in the red cabinet behind Mrs Oduya's desk and a spare goes on every trip. The pen we hold is "
-                f"batch {dice.text(2).upper()}{code}7 and will need replacing by November.",
+                f"batch {batch} and will need replacing by November.",
             ],
-            f"{code}7 batch pen",
+            f"batch {batch}",
             "adrenaline pen in the red cabinet",
             "where do they store the injection for a severe nut reaction",
             "from:larkfield adrenaline after:2019 before:2020",
@@ -135,9 +136,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             [
                 "Following the review on 5 March: the picture is of exercise-induced asthma. We have prescribed a "
                 "salbutamol inhaler (blue), two puffs through the spacer ten minutes before sport, and asked for a peak "
-                "flow diary for four weeks. Reference ERS/19/0" + code + ".",
+                "flow diary for four weeks. Reference ERS/19/" + letter + ".",
             ],
-            f"ERS/19/0{code}",
+            f"ERS/19/{letter}",
             "salbutamol inhaler two puffs through the spacer",
             "medicine for her trouble breathing when she runs",
             "from:elmroadsurgery after:2019-03 before:2019-04",
@@ -212,9 +213,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             [
                 "Dr Voss confirms a Class II division 1 malocclusion. Upper and lower fixed appliances will be fitted on "
                 "11 October, and worn for about twenty months, followed by a retainer at night.",
-                f"The private fee is £2,850, payable in ten instalments. Patient number MO-{code}3. No toffee, please.",
+                f"The private fee is £2,850, payable in ten instalments. Patient number MO-{teeth}. No toffee, please.",
             ],
-            f"MO-{code}3",
+            f"MO-{teeth}",
             "upper and lower fixed appliances worn for about twenty months",
             "how long does my daughter have braces on her teeth",
             "from:millbrook instalments after:2023",
@@ -241,9 +242,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             [
                 "I've been to see Mr Hadley at the Infirmary. It's called atrial fibrillation and half the bridge club has "
                 "it. I'm to take apixaban, five milligrams, morning and evening, and I mustn't have grapefruit.",
-                f"My hospital number is K{code}29 in case anyone asks you. I feel perfectly well.",
+                f"My hospital number is K{hospital} in case anyone asks you. I feel perfectly well.",
             ],
-            f"K{code}29",
+            f"K{hospital}",
             "apixaban morning and evening no grapefruit",
             "grandmother's irregular heartbeat pills",
             "from:margaret apixaban after:2024",
@@ -259,10 +260,10 @@ def home_facts(dice: Dice) -> list[Planted]:
         ),
         Planted(
             "cottage",
-            "The key of the cottage at Beadnell is in a key safe, code " + code + ".",
+            "The key of the cottage at Beadnell is in a key safe, code " + safe + ".",
             *(at(2022, 7, 2, 8, 47, 21), RUTH.using("phone"), TOM, "Beadnell"),
             [
-                f"Booking {cottage}. The key's in a little safe behind the bins, {code}, and you have to push it while you "
+                f"Booking {cottage}. The key's in a little safe behind the bins, {safe}, and you have to push it while you "
                 "turn. You've got it from Saturday to Wednesday, then we come. Leave us some milk.",
             ],
             cottage,
@@ -301,7 +302,7 @@ def home_facts(dice: Dice) -> list[Planted]:
         ),
         Planted(
             "wifi",
-            "Margaret's router password is marmalade-" + gate + ".",
+            "Margaret's router password is marmalade-" + wifi + ".",
             *(at(2020, 12, 20, 15, 31, 10), MARGARET, TOM, "Christmas and the internet"),
             [
                 "The young man has put in the new box. The password is marmalade-"
@@ -309,7 +310,7 @@ def home_facts(dice: Dice) -> list[Planted]:
                 + ", all small letters, and it is "
                 "also on the fridge under the lighthouse magnet so that nobody need shout up the stairs.",
             ],
-            f"marmalade-{gate}",
+            f"marmalade-{wifi}",
             "password on the fridge under the lighthouse magnet",
             "router login at my mother's house",
             "from:margaret password after:2020-12 before:2021",
@@ -320,9 +321,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             *(at(2021, 7, 14, 17, 12, 12), RUTH, TOM, "Grade 2!"),
             [
                 'Merit! 112 out of 130, and the examiner wrote "a singing tone". She\'s pretending not to care and has told '
-                f"the bus driver. Candidate number {dice.digits(3)}-{code}, if you want to order the certificate frame.",
+                f"the bus driver. Candidate number {exam}, if you want to order the certificate frame.",
             ],
-            f"candidate {code}",
+            f"candidate {exam}",
             "merit 112 examiner wrote a singing tone",
             "how did our daughter do in her music test",
             "from:ruth merit after:2021-07 before:2021-08",
@@ -334,9 +335,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             *(at(2023, 3, 1, 8, 0, 31), ACADEMY, TOM, "Year 7 admission, September 2023"),
             [
                 "I am delighted to offer Ivy Hallam a place in Year 7 from September 2023. Please accept online by 15 March "
-                f"using the code ASH-{code}-{gate}. The induction evening is on Thursday 29 June at 6 p.m. in the main hall.",
+                f"using the code ASH-{place}-7. The induction evening is on Thursday 29 June at 6 p.m. in the main hall.",
             ],
-            f"ASH-{code}-{gate}",
+            f"ASH-{place}-7",
             "induction evening main hall 29 June",
             "did the secondary school take her",
             "from:ashdown accept after:2023 before:2023-04",
@@ -348,9 +349,9 @@ def home_facts(dice: Dice) -> list[Planted]:
             *(at(2023, 11, 19, 19, 19, 19), SWIMMERS[1], TOM, "Ivy's times"),
             [
                 "Quick one about Ivy. She went 38.71 for the 50 free at Wetherby, which takes two seconds off her best and "
-                f"makes her second leg in the relay. Her club number for the entry form is 9{code}1.",
+                f"makes her second leg in the relay. Her club number for the entry form is {club}.",
             ],
-            f"9{code}1",
+            f"{club}",
             "38.71 for the 50 free",
             "how fast was my girl at the swimming gala",
             "from:steve relay after:2023-11",
@@ -362,10 +363,10 @@ def home_facts(dice: Dice) -> list[Planted]:
             *(at(2024, 5, 9, 10, 40, 0), SOLICITOR, TOM, "Your will - engrossment for signature"),
             [
                 "The engrossment is ready. As instructed, it appoints your sister as executor and, with me, as trustee for "
-                f"Ivy until she is twenty-one. Our file is HAL/{code}/2. Please sign before two witnesses who are not "
+                f"Ivy until she is twenty-one. Our file is HAL/{will}/2. Please sign before two witnesses who are not "
                 "named in it.",
             ],
-            f"HAL/{code}/2",
+            f"HAL/{will}/2",
             "appoints your sister as executor",
             "who sorts everything out when I am dead",
             "from:siddiqui witnesses after:2024",

@@ -40,6 +40,7 @@ class Post:
         parent: Mail | None = None,
         inline: Sequence[tuple[str, str]] = (),
         forward: bool = False,
+        list_name: str = "",
     ) -> Mail:
         """Writes one message. `extra` are header lines; greeting and signoff "" mean none, None the sender's habit."""
         people = [to] if isinstance(to, Person) else list(to)
@@ -52,7 +53,7 @@ class Post:
             list(cc),
             subject,
             when,
-            dice.expand(sender.greeting, called) if greeting is None else greeting,
+            "" if inline else dice.expand(sender.greeting, called) if greeting is None else greeting,
             list(paragraphs),
             dice.expand(sender.signoff, called) if signoff is None else signoff,
             parent,
@@ -62,7 +63,10 @@ class Post:
         )
         if inline and not draft.inline:  # a program that only top-posts
             draft.paragraphs = [*(answer for _, answer in inline), *draft.paragraphs]
-        mail = write(dice, draft, extra)
+        arrived = bool(list_name) and not sender.address.startswith("tom.hallam@")
+        if list_name and not parent:
+            draft.subject = f"[{list_name}] {subject}"
+        mail = write(dice, draft, [*extra, *LIST_HEADERS] if arrived else extra, LIST_FOOTER if arrived else "")
         mail.tags |= set(tags)
         self.mails.append(mail)
         return mail
@@ -105,8 +109,26 @@ def office_hours(when: datetime) -> datetime:
     return when
 
 
-def write(dice: Dice, draft: Draft, extra: Sequence[str] = ()) -> Mail:
-    """The message of `draft`, its bytes included."""
+LIST_HEADERS = (
+    "X-BeenThere: otters-parents@lists.swimclub.example.org",
+    "X-Mailman-Version: 2.1.29",
+    "Precedence: list",
+    "List-Id: Otters Swimming Club parents\n <otters-parents.lists.swimclub.example.org>",
+    "List-Post: <mailto:otters-parents@lists.swimclub.example.org>",
+    "List-Unsubscribe: <mailto:otters-parents-request@lists.swimclub.example.org?subject=unsubscribe>",
+    'Sender: "otters-parents" <otters-parents-bounces@lists.swimclub.example.org>',
+)
+LIST_FOOTER = (
+    "_______________________________________________\n"
+    "otters-parents mailing list\n"
+    "otters-parents@lists.swimclub.example.org\n"
+    "https://lists.swimclub.example.org/mailman/listinfo/otters-parents\n"
+)
+
+
+def write(dice: Dice, draft: Draft, extra: Sequence[str] = (), footer: str = "") -> Mail:
+    """The message of `draft`, its bytes included. `footer` is what a mailing list puts beneath: into the text where
+    there is only text, as a part of its own where there is HTML, as Mailman does it."""
     sender, client = draft.sender, CLIENTS[draft.sender.client]
     text = plain_text(draft, client)
     inner, document = client.html(draft, client) if client.html else ("", "")
@@ -114,9 +136,12 @@ def write(dice: Dice, draft: Draft, extra: Sequence[str] = ()) -> Mail:
     parent = draft.parent if not draft.forward else None
     references = [*parent.references, parent.message_id] if parent else []
     message_id = client.message_id(dice, sender.domain, draft.when)
+    if footer and not document:
+        text += footer
     body = _body(dice, client, charset, text, document)
-    if draft.files:
+    if draft.files or (footer and document):
         parts = [body, *(wire.file_part(file) for file in draft.files)]
+        parts += [wire.text_part(footer, "plain", "us-ascii", "7bit")] if footer and document else []
         body = wire.multipart("mixed", parts, client.boundary(dice))
     headers = [
         *trace(dice, sender, draft.when),
