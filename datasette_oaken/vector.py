@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
 from datasette.utils.sqlite import sqlite3
 
 from .db import has_vec
+
+if TYPE_CHECKING:  # imported where it is used: a command that needs no vectors should not wait for it
+    import numpy as np
 
 ENCODING = "int8"
 CANDIDATES = 4
@@ -94,12 +97,16 @@ def vector_count(conn: sqlite3.Connection, generation: Generation) -> int:
 
 def encode(vector: np.ndarray) -> bytes:
     """A vector as int8, scaled so that its largest component is 127. Only its direction is kept."""
+    import numpy as np
+
     peak = float(np.abs(vector).max()) or 1.0
     return np.rint(vector * (127.0 / peak)).astype(np.int8).tobytes()
 
 
 def signs(encoded: bytes) -> bytes:
     """The signs of an int8 vector as vec0's bit[] wants them: eight to a byte, lowest bit first."""
+    import numpy as np
+
     return np.packbits(np.frombuffer(encoded, np.int8) > 0, bitorder="little").tobytes()
 
 
@@ -204,6 +211,8 @@ def _score(
     conn: sqlite3.Connection, generation: Generation, vector: np.ndarray, chunk_ids: list[int]
 ) -> list[tuple[int, float]]:
     """Cosine distances of the given chunks by their int8 vectors, nearest first. Chunks with no vector are left out."""
+    import numpy as np
+
     rows = conn.execute(
         "select chunk_id, embedding from recall_vectors"
         " where generation_id = ? and chunk_id in (select value from json_each(?))",
