@@ -1,22 +1,20 @@
-"""Two ranked lists of chunks into one ranked list of messages: collapsing, and Reciprocal Rank Fusion (Cormack 2009).
+"""Two ranked lists of chunks into one ranked list of messages: collapsing, and Reciprocal Rank Fusion.
 
+Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", 2009.
 Pure: no database, no scores, only ranks.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 PARAGRAPH = 40
 """Characters from which equal texts in several messages are one saying, not a "Thanks!" that each of them said."""
 
-_SPACES = re.compile(r"\s+")
 
-
-@dataclass(frozen=True)
-class ChunkFacts:
+class ChunkFacts(NamedTuple):
     """What collapsing must know of a chunk. ``sent_at`` may be ''; ``length`` is of its text, in characters."""
 
     chunk_id: int
@@ -27,17 +25,22 @@ class ChunkFacts:
     length: int
     section: str
 
+    @property
+    def saying(self) -> int:
+        """The message that its message is a copy of, or itself."""
+        return self.message_id if self.copy_of is None else self.copy_of
 
-@dataclass
+
+@dataclass(slots=True)
 class Hit:
     """A message and why it is here. ``chunk_id`` is its best chunk (None: it has none); ``ranks`` is by retriever, from 1."""
 
     message_id: int
     chunk_id: int | None
-    matched_chunks: list[int]
-    ranks: dict[str, int]
     sent_at: str = ""
     score: float = 0.0
+    matched_chunks: list[int] = field(default_factory=list)
+    ranks: dict[str, int] = field(default_factory=dict)
     why: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
@@ -57,86 +60,54 @@ def fuse(
     several messages counts for one of them: one that holds most of the query's terms beside it (``held``, by chunk), and
     of those the oldest.
     """
-    known = {name: [facts[c] for c in chunks if c in facts] for name, chunks in lists.items()}
-    speaker = _speakers([fact for chunks in known.values() for fact in chunks], held or {})
+    known = {name: [facts[chunk] for chunk in chunks if chunk in facts] for name, chunks in lists.items()}
+    every = {fact.chunk_id: fact for chunks in known.values() for fact in chunks}
+    speaker = _speakers(every.values(), held or {})
     hits: dict[int, Hit] = {}
     for name, chunks in known.items():
         rank = 0
         for fact in chunks:
-            spoken = speaker[fact.chunk_id]
+            spoken = speaker.get(fact.chunk_id, fact)
             hit = hits.get(spoken.message_id)
             if hit is None:
-                hit = Hit(spoken.message_id, spoken.chunk_id, [], {}, spoken.sent_at)
-                hits[spoken.message_id] = hit
+                hit = hits[spoken.message_id] = Hit(spoken.message_id, spoken.chunk_id, spoken.sent_at)
             if spoken.chunk_id not in hit.matched_chunks:
                 hit.matched_chunks.append(spoken.chunk_id)
             if name not in hit.ranks:
                 rank += 1
                 hit.ranks[name] = rank
-    for hit in hits.values():
-        for name, rank in hit.ranks.items():
-            part = weights[name] / (rrf_k + rank)
-            hit.why[name] = {"rank": rank, "weight": weights[name], "contribution": part}
-            hit.score += part
-    order = sorted(hits.values(), key=lambda hit: (hit.sent_at, hit.message_id), reverse=True)
-    return sorted(order, key=lambda hit: hit.score, reverse=True)
+                contribution = weights[name] / (rrf_k + rank)
+                hit.why[name] = {"rank": rank, "weight": weights[name], "contribution": contribution}
+                hit.score += contribution
+    newest = sorted(hits.values(), key=lambda hit: (hit.sent_at, hit.message_id), reverse=True)
+    return sorted(newest, key=lambda hit: hit.score, reverse=True)
 
 
-def _speakers(facts: Sequence[ChunkFacts], held: Mapping[int, int]) -> dict[int, ChunkFacts]:
-    """For each chunk, the chunk that speaks for it: itself, or the same words in an older message or in the original."""
-    messages = {fact.message_id for fact in facts}
-    originals = {fact.copy_of for fact in facts if fact.copy_of is not None}
-    by_text: dict[tuple[str, int | str], list[ChunkFacts]] = {}
-    for fact in {fact.chunk_id: fact for fact in facts}.values():
+def _speakers(facts: Iterable[ChunkFacts], held: Mapping[int, int]) -> dict[int, ChunkFacts]:
+    """The chunks that another speaks for: the same words in an older message, or the original of a copy."""
+    same: dict[tuple[str, int], list[ChunkFacts]] = {}
+    sayings: dict[int, list[ChunkFacts]] = {}
+    for fact in facts:
         paragraph = fact.length >= PARAGRAPH and fact.section != "headers"
-        saying = fact.copy_of if fact.copy_of is not None else fact.message_id
-        by_text.setdefault((fact.content_hash, "" if paragraph else saying), []).append(fact)
-    speaker = {}
-    for group in by_text.values():
-        best = min(
-            group,
-            key=lambda f: (
-                -held.get(f.chunk_id, 0),
-                f.copy_of is not None and f.copy_of in messages,
-                f.sent_at or "9999",
-                f.message_id,
-                f.chunk_id,
-            ),
-        )
-        for fact in group:
-            speaker[fact.chunk_id] = best
-    return _originals(speaker, messages, originals)
+        same.setdefault((fact.content_hash, 0 if paragraph else fact.saying), []).append(fact)
+        sayings.setdefault(fact.saying, []).append(fact)
+    speaker: dict[int, ChunkFacts] = {}
+    for group in same.values():
+        if len(group) > 1:
+            best = min(group, key=lambda fact: (-held.get(fact.chunk_id, 0), *_age(fact)))
+            speaker.update((fact.chunk_id, best) for fact in group)
+    for group in sayings.values():
+        if any(fact.copy_of is not None for fact in group):
+            first = min(group, key=_age)
+            for fact in group:
+                spoken = speaker.get(fact.chunk_id, fact)
+                if spoken.saying == first.saying:
+                    speaker[fact.chunk_id] = spoken._replace(
+                        message_id=first.message_id, copy_of=first.copy_of, sent_at=first.sent_at
+                    )
+    return speaker
 
 
-def _originals(speaker: dict[int, ChunkFacts], messages: set[int], originals: set[int]) -> dict[int, ChunkFacts]:
-    """Copies of one saying under one message: the original where it is here, else the first copy."""
-    if not originals:
-        return speaker
-    first: dict[int, ChunkFacts] = {}
-    for fact in speaker.values():
-        saying = fact.copy_of if fact.copy_of is not None else fact.message_id
-        if saying in originals:
-            best = first.get(saying)
-            if best is None or (fact.copy_of is not None, fact.message_id) < (
-                best.copy_of is not None,
-                best.message_id,
-            ):
-                first[saying] = fact
-    return {
-        chunk_id: _as(fact, first.get(fact.copy_of if fact.copy_of is not None else fact.message_id))
-        for chunk_id, fact in speaker.items()
-    }
-
-
-def _as(fact: ChunkFacts, stand_in: ChunkFacts | None) -> ChunkFacts:
-    if stand_in is None or stand_in.message_id == fact.message_id:
-        return fact
-    return ChunkFacts(
-        fact.chunk_id,
-        stand_in.message_id,
-        stand_in.copy_of,
-        stand_in.sent_at,
-        fact.content_hash,
-        fact.length,
-        fact.section,
-    )
+def _age(fact: ChunkFacts) -> tuple[bool, str, int, int]:
+    """Orders the holders of one text: originals before copies, then the oldest."""
+    return fact.copy_of is not None, fact.sent_at or "9999", fact.message_id, fact.chunk_id

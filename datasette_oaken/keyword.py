@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from datasette.utils.sqlite import sqlite3
 
-from .filters import Condition
 from .folding import fold
+from .fusion import ChunkFacts
+from .postings import FTS, THESE, Scope, among, as_json, crossing, messages_with, postings, verified
 from .terms import Term, term
 
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
@@ -25,18 +27,30 @@ WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
 KIN = 0.7
 """What a hit is worth whose words all stand there only as their stems' kin ("collected" for "collects")."""
 
+OWN = 1e6
+"""Added to BM25, for a query of one word, where the word itself stands: whatever its weight, it goes before its kin."""
+
+BATCH = 600
+"""Chunks that are read at a time."""
+
+MOST_READ = 3
+"""Chunks of one message that are read: the best stands for it, the others are its further matches."""
+
+MOST_WEIGHED = 4000
+"""Chunks with the same terms that BM25 weighs; of more (a word in every message of a large file), the newest."""
+
 _K1, _B = 1.2, 0.75  # FTS5's own constants, for the terms that are scored here
-_FTS = "recall_chunks_fts"
-_CJK = "recall_chunks_fts_cjk"
-_THESE = "in (select value from json_each(?))"
+_WEIGHTS = ", ".join(map(str, WEIGHTS))
+FACTS = "c.id, c.message_id, m.copy_of, coalesce(m.sent_at, ''), c.content_hash, length(c.text), c.section"
+"""The columns of ChunkFacts, of ``recall_chunks c join messages m``."""
+
+_END = " \ua7ff "  # between columns: a letter in no one's mail, which no phrase can cross
 
 
-@dataclass(frozen=True)
-class Found:
-    """A chunk that the keywords found. ``held``: how many of the query's terms it holds itself."""
+class Found(NamedTuple):
+    """A chunk that the keywords found. ``held``: how many of the query's terms it holds, its message's header included."""
 
-    chunk_id: int
-    message_id: int
+    facts: ChunkFacts
     held: int
 
 
@@ -70,233 +84,238 @@ def wanted(words: Sequence[str], phrases: Sequence[str]) -> Wanted:
     return Wanted(required, tuple(telling if telling or required else every))
 
 
-class Scope:
-    """The messages that may answer: those that a condition over ``messages m`` leaves, less those left out by hand."""
+def retrieve(conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int, min_match: float) -> list[Found]:
+    """Chunks of the best ``depth`` messages (or of all there are), best chunk first.
 
-    def __init__(self, conn: sqlite3.Connection, condition: Condition | None, without: Iterable[int] = ()) -> None:
-        self.conn = conn
-        self.condition = condition
-        if left_out := sorted(set(without)):
-            sql, values = condition or ("1", [])
-            self.condition = f"({sql}) and m.id not {_THESE}", [*values, json.dumps(left_out)]
-        self._chunks: str | None = None
-
-    @property
-    def chunks(self) -> str | None:
-        """The ids of their chunks as a JSON array; None when every chunk may answer."""
-        if self.condition is None:
-            return None
-        if self._chunks is None:
-            sql, values = self.condition
-            (ids,) = self.conn.execute(
-                "select group_concat(c.id) from messages m cross join recall_chunks c on c.message_id = m.id"
-                f" where {sql}",
-                values,
-            ).fetchone()
-            self._chunks = f"[{ids or ''}]"
-        return self._chunks
-
-
-def retrieve(
-    conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int, ask: int, min_match: float
-) -> list[Found]:
-    """Chunks of the best ``depth`` messages, best chunk first.
-
-    ``ask``: how many chunks to rank at first; when filters and ``min_match`` leave fewer than ``depth`` messages of
-    them, the search widens until it has them or there are no more.
+    Chunks are weighed in batches, likeliest first, until enough messages have passed: what filters and ``min_match``
+    take away is made up for, however deep that goes.
     """
     if not want.terms:
         return []
-    chunks = scope.chunks
-    if want.required:
-        holding = set.intersection(*(messages_with(conn, t, chunks) for t in want.required))
-        if not holding:
-            return []
-        within = Scope(conn, (f"m.id {_THESE}", [json.dumps(sorted(holding))])).chunks
-        chunks = within if chunks is None else _intersection(chunks, within)
-    least = want.least(min_match)
-    counts = [_count(conn, t) for t in want.terms]
-    while True:
-        candidates = _ranked(conn, want, least, counts, chunks, ask)
-        found = _passing(conn, want, least, counts, candidates)
-        if len(candidates) < ask or len({f.message_id for f in found}) >= depth:
-            break
-        ask *= 4
-    kept: dict[int, None] = {}
-    result = []
-    for hit in found:
-        if hit.message_id not in kept and len(kept) == depth:
-            continue
-        kept[hit.message_id] = None
-        result.append(hit)
-    return result
+    within = scope.chunks
+    for required in want.required:
+        holding = messages_with(conn, required, within)
+        chunks = Scope(conn, (f"m.id {THESE}", [json.dumps(sorted(holding))])).chunks
+        within = chunks if within is None or chunks is None else within[among(within, chunks)]
+    return _Retrieval(conn, want.terms, want.least(min_match), within).best(depth)
 
 
-def messages_with(conn: sqlite3.Connection, wanted_term: Term, chunks: str | None = None) -> set[int]:
-    """The messages that hold a term (verified where it is exact) in some chunk of those given (JSON; None: any)."""
-    ids = _postings(conn, wanted_term, chunks)
-    if wanted_term.exact:
-        return {message for message, _ in _verified(conn, wanted_term, ids)}
-    rows = conn.execute(f"select distinct message_id from recall_chunks where id {_THESE}", (_json(ids),))
-    return {row[0] for row in rows if row[0] is not None}
-
-
-def _intersection(first: str, second: str | None) -> str:
-    return json.dumps(sorted(set(json.loads(first)) & set(json.loads(second or "[]"))))
-
-
-def _json(ids: np.ndarray) -> str:
-    return json.dumps(ids.tolist())
-
-
-def _table(wanted_term: Term) -> tuple[str, str]:
-    return (_CJK, wanted_term.cjk) if wanted_term.cjk else (_FTS, wanted_term.match)
-
-
-def _count(conn: sqlite3.Connection, wanted_term: Term) -> int:
-    """In how many chunks FTS5 finds a term."""
-    table, match = _table(wanted_term)
-    return int(conn.execute(f"select count(*) from {table} where {table} match ?", (match,)).fetchone()[0])
-
-
-def _postings(conn: sqlite3.Connection, wanted_term: Term, chunks: str | None = None) -> np.ndarray:
-    """The chunks in which FTS5 finds a term, ascending. One string of them is far cheaper than a row each."""
-    table, match = _table(wanted_term)
-    sql, values = f"select group_concat(rowid) from {table} where {table} match ?", [match]
-    if chunks is not None:
-        # The + keeps SQLite from seeking the match anew for every id.
-        sql, values = f"{sql} and +rowid {_THESE}", [match, chunks]
-    (ids,) = conn.execute(sql, values).fetchone()
-    return np.fromstring(ids, np.int64, sep=",") if ids else np.empty(0, np.int64)
-
-
-@dataclass
+@dataclass(slots=True)
 class _Candidate:
-    chunk_id: int
-    message_id: int
-    score: float
-    sent_at: str
+    facts: ChunkFacts
     text: str
-    """Everything of the chunk that is searched, folded."""
+    """The chunk with its subject and author, folded."""
+    score: float
 
 
-def _ranked(
-    conn: sqlite3.Connection, want: Wanted, least: int, counts: list[int], chunks: str | None, ask: int
-) -> list[_Candidate]:
-    """The best ``ask`` chunks that may belong to a message with ``least`` of the terms, by BM25."""
-    scores: dict[int, float] = {}
-    match = _expression(want.terms, least, counts)
-    if match:
-        within, values = ("", []) if chunks is None else (f" and +rowid {_THESE}", [chunks])
-        weights = ", ".join(map(str, WEIGHTS))
-        rows = conn.execute(
-            f"select rowid, -bm25({_FTS}, {weights}) as score from {_FTS}"
-            f" where {_FTS} match ?{within} order by score desc limit ?",
-            [match, *values, ask],
-        ).fetchall()
-        scores = {row[0]: row[1] for row in rows}
-    cjk = [(t, count) for t, count in zip(want.terms, counts, strict=True) if t.cjk]
-    for wanted_term, _ in cjk:
-        # Newest first, should there be more than can be weighed.
-        for chunk_id in _postings(conn, wanted_term, chunks)[::-1][:ask].tolist():
-            scores.setdefault(chunk_id, 0.0)
-    candidates = _fetched(conn, scores)
-    if cjk:
-        _score_cjk(conn, cjk, candidates)
-    return candidates
+class _Retrieval:
+    """One query's way through the index.
 
-
-def _expression(terms: Sequence[Term], least: int, counts: list[int]) -> str:
-    """The FTS5 query for chunks worth ranking.
-
-    A message with at least ``least`` of n terms holds one of the n - least + 1 rarest: only chunks with one of those
-    need be ranked, instead of all that hold a common word, or every combination of words.
+    First by sets: which chunks hold which terms. Then BM25, for the likeliest chunks only. Then the text of those, for
+    what FTS5 cannot say: own forms, punctuation, and what the message holds as a whole.
     """
-    order = sorted(range(len(terms)), key=lambda i: counts[i])
-    rarest = [terms[i] for i in order[: len(terms) - least + 1]]
-    every = " OR ".join(t.match for t in terms if t.match)
-    if any(t.cjk for t in rarest) or len(rarest) == len(terms):
-        return every
-    return f"({' OR '.join(t.match for t in rarest)}) AND ({every})"
 
+    def __init__(self, conn: sqlite3.Connection, terms: Sequence[Term], least: int, within: np.ndarray | None) -> None:
+        self.conn = conn
+        self.terms = terms
+        self.least = least
+        self.within = within
+        self.crossing = [crossing(conn, t) for t in terms]
+        self.postings = [np.union1d(postings(conn, t), more) for t, more in zip(terms, self.crossing, strict=True)]
+        self.in_text = [
+            np.union1d(postings(conn, t, "text"), more) for t, more in zip(terms, self.crossing, strict=True)
+        ]
+        self.enough: dict[int, bool] = {}
+        (self.total,) = conn.execute("select count(*) from recall_chunks").fetchone()
 
-def _fetched(conn: sqlite3.Connection, scores: dict[int, float]) -> list[_Candidate]:
-    rows = conn.execute(
-        "select c.id, m.id, m.sent_at, coalesce(m.subject, '') || char(10) || coalesce(c.author, '') || char(10) || c.text"
-        f" from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
-        (json.dumps(list(scores)),),
-    ).fetchall()
-    return [_Candidate(row[0], row[1], scores[row[0]], row[2] or "", fold(row[3])) for row in rows]
+    def best(self, depth: int) -> list[Found]:
+        """See ``retrieve``."""
+        passed: list[tuple[float, str, int, Found]] = []
+        read: dict[int, int] = {}
+        messages: set[int] = set()
+        for batch in self._batches():
+            for candidate, held in self._passing(self._fetched(self._worth_reading(batch, read))):
+                facts = candidate.facts
+                passed.append((candidate.score, facts.sent_at, facts.chunk_id, Found(facts, held)))
+                messages.add(facts.message_id)
+            if len(messages) >= depth:
+                break
+        passed.sort(reverse=True)
+        return self._standing([hit for *_, hit in passed], depth)
 
+    def _batches(self) -> Iterator[list[tuple[int, float]]]:
+        """Chunks that come into question with their BM25, likeliest first."""
+        ids, likely = self._possible()
+        order = np.lexsort((-ids, -likely))
+        ids, likely = ids[order], likely[order]
+        start = 0
+        while start < len(ids):
+            stop = start + BATCH
+            if stop < len(ids):
+                # Chunks with the same terms are weighed together, so that BM25 and not age decides among them.
+                stop = max(stop, int(np.searchsorted(-likely, -likely[stop - 1], side="right")))
+            weighed = self._weighed(ids[start : min(stop, start + MOST_WEIGHED)], whole=len(ids))
+            for first in range(0, len(weighed), BATCH):
+                yield weighed[first : first + BATCH]
+            start = stop
 
-def _score_cjk(conn: sqlite3.Connection, terms: list[tuple[Term, int]], candidates: list[_Candidate]) -> None:
-    """Add BM25 for the terms that FTS5 cannot score (its index of pairs keeps no counts)."""
-    (total,) = conn.execute("select count(*) from recall_chunks").fetchone()
-    average = sum(len(c.text) for c in candidates) / max(1, len(candidates)) or 1.0
-    for wanted_term, count in terms:
-        rarity = max(1e-6, math.log((total - count + 0.5) / (count + 0.5)))
+    def _possible(self) -> tuple[np.ndarray, np.ndarray]:
+        """The chunks that may belong to a message with enough of the terms, and how likely each is to be a good hit.
+
+        A message with at least ``least`` of n terms holds one of the n - least + 1 rarest: only chunks with one of those
+        come into question, so that neither common words nor combinations of words cost anything.
+        """
+        rarest = sorted(self.postings, key=len)[: len(self.terms) - self.least + 1]
+        ids = np.unique(np.concatenate(rarest)) if len(rarest) > 1 else rarest[0]
+        if self.within is not None:
+            ids = ids[among(ids, self.within)]
+        likely = np.zeros(len(ids))
+        for found, in_text in zip(self.postings, self.in_text, strict=True):
+            rarity = self._rarity(len(found))
+            likely[among(ids, found)] += rarity
+            likely[among(ids, in_text)] += rarity / 2
+        return ids, likely
+
+    def _worth_reading(self, batch: list[tuple[int, float]], read: dict[int, int]) -> list[tuple[int, float]]:
+        """Less the chunks of messages that cannot hold enough, or of which better chunks have been read.
+
+        ``read`` counts those, by message. Subject and people match with every chunk of a message: one such is enough.
+        """
+        ids = np.array([chunk for chunk, _ in batch], np.int64)
+        rows = self.conn.execute(
+            f"select id, message_id from recall_chunks where message_id is not null and id {THESE}", (as_json(ids),)
+        ).fetchall()
+        message_of = {row[0]: row[1] for row in rows}
+        if self.least > 1:
+            messages = [message_of.get(chunk, 0) for chunk in ids.tolist()]
+            self._judge(messages, self._held(ids, verify=False).sum(axis=1))
+        worth = []
+        for chunk, in_text in zip(batch, self._said(ids), strict=True):
+            message = message_of.get(chunk[0])
+            if message is None or (self.least > 1 and not self.enough[message]):
+                continue
+            if read.get(message, 0) < (MOST_READ if in_text else 1):
+                read[message] = read.get(message, 0) + 1
+                worth.append(chunk)
+        return worth
+
+    def _said(self, ids: np.ndarray) -> list[bool]:
+        """For each chunk, whether its own text has any of the terms."""
+        said = np.zeros(len(ids), bool)
+        for in_text in self.in_text:
+            said |= among(ids, in_text)
+        return said.tolist()
+
+    def _standing(self, ranked: list[Found], depth: int) -> list[Found]:
+        """The chunks that stand for the best ``depth`` messages: not those with no word of the query in their own text
+        when another of the message has."""
+        said = self._said(np.array([hit.facts.chunk_id for hit in ranked], np.int64))
+        saying = {hit.facts.message_id for hit, in_text in zip(ranked, said, strict=True) if in_text}
+        standing = []
+        kept: set[int] = set()
+        for hit, in_text in zip(ranked, said, strict=True):
+            message = hit.facts.message_id
+            if (in_text or message not in saying) and (message in kept or len(kept) < depth):
+                kept.add(message)
+                standing.append(hit)
+        return standing
+
+    def _rarity(self, count: int) -> float:
+        """BM25's inverse document frequency, as FTS5 has it."""
+        return max(1e-6, math.log((self.total - count + 0.5) / (count + 0.5)))
+
+    def _weighed(self, ids: np.ndarray, whole: int) -> list[tuple[int, float]]:
+        """The chunks with their BM25, best first. ``whole``: how many come into question at all."""
+        match = " OR ".join(t.match for t in self.terms if t.match)
+        if not match:
+            return [(chunk, 0.0) for chunk in ids.tolist()]
+        # The + keeps SQLite from seeking the match anew for every id.
+        every = len(ids) == whole and self.within is None and self.least == 1 and not any(t.cjk for t in self.terms)
+        within, values = ("", []) if every else (f" and +rowid {THESE}", [as_json(ids)])
+        rows = self.conn.execute(
+            f"select rowid, -bm25({FTS}, {_WEIGHTS}) as score from {FTS}"
+            f" where {FTS} match ?{within} order by score desc",
+            [match, *values],
+        ).fetchall()
+        weighed = [(row[0], row[1]) for row in rows]
+        if len(weighed) < len(ids):
+            weighed += [(chunk, 0.0) for chunk in set(ids.tolist()).difference(chunk for chunk, _ in weighed)]
+        return weighed
+
+    def _fetched(self, batch: list[tuple[int, float]]) -> list[_Candidate]:
+        scores = dict(batch)
+        rows = self.conn.execute(
+            f"select {FACTS}, coalesce(m.subject, ''), coalesce(c.author, ''), c.text"
+            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
+            (json.dumps(list(scores)),),
+        )
+        candidates = []
+        for *facts, subject, author, text in rows:
+            said = f"{fold(subject)}{_END}{fold(author)}{_END}{fold(text)}"
+            candidates.append(_Candidate(ChunkFacts(*facts), said, scores[facts[0]]))
+        for t, found in zip(self.terms, self.postings, strict=True):
+            if t.cjk:
+                self._weigh_cjk(t, self._rarity(len(found)), candidates)
+        return candidates
+
+    def _weigh_cjk(self, wanted: Term, rarity: float, candidates: list[_Candidate]) -> None:
+        """Add BM25 for a term that FTS5 cannot weigh: its index of pairs keeps no counts."""
+        average = sum(len(c.text) for c in candidates) / max(1, len(candidates))
         for candidate in candidates:
-            if times := len(wanted_term.own.findall(candidate.text)):
+            if times := sum(1 for _ in wanted.spans(candidate.text)):
                 share = _K1 * (1 - _B + _B * len(candidate.text) / average)
                 candidate.score += rarity * times * (_K1 + 1) / (times + share)
 
+    def _passing(self, candidates: list[_Candidate]) -> Iterator[tuple[_Candidate, int]]:
+        """The candidates whose message holds enough of the terms, and how many they hold themselves.
 
-def _passing(
-    conn: sqlite3.Connection, want: Wanted, least: int, counts: list[int], candidates: list[_Candidate]
-) -> list[Found]:
-    """The candidates whose message holds enough of the terms, own forms before their kin, best first."""
-    terms = want.terms
-    if len(terms) == 1 and not terms[0].exact:
-        own = terms[0].own
-        ranked = sorted(
-            candidates, key=lambda c: (own.search(c.text) is not None, c.score, c.sent_at, c.chunk_id), reverse=True
-        )
-        return [Found(c.chunk_id, c.message_id, 1) for c in ranked]
-    rows = conn.execute(
-        f"select message_id, id from recall_chunks where message_id {_THESE}",
-        (json.dumps(sorted({c.message_id for c in candidates})),),
-    ).fetchall()
-    if not rows:
-        return []
-    messages, ids = np.array(rows, np.int64).T
-    held = np.zeros((len(ids), len(terms)), bool)
-    for i, wanted_term in enumerate(terms):
-        hits = np.intersect1d(ids, _postings(conn, wanted_term))
-        if wanted_term.exact:
-            hits = np.array([chunk for _, chunk in _verified(conn, wanted_term, hits)], np.int64)
-        held[:, i] = np.isin(ids, hits)
-    numbers, which = np.unique(messages, return_inverse=True)
-    in_message = np.zeros((len(numbers), len(terms)), bool)
-    np.logical_or.at(in_message, which, held)
-    enough = set(numbers[in_message.sum(axis=1) >= least].tolist())
-    in_chunk = dict(zip(ids.tolist(), held, strict=True))
-    weighed: list[tuple[float, str, int, Found]] = []
-    for c in candidates:
-        here = [t for t, holds in zip(terms, in_chunk[c.chunk_id], strict=True) if holds]
-        if c.message_id not in enough or not here:
-            continue
-        kin = sum(not t.exact and t.own.search(c.text) is None for t in here) / len(here)
-        score = c.score * (1 - (1 - KIN) * kin)
-        weighed.append((score, c.sent_at, c.chunk_id, Found(c.chunk_id, c.message_id, len(here))))
-    return [entry[-1] for entry in sorted(weighed, key=lambda entry: entry[:3], reverse=True)]
+        Their scores become what they are worth with own forms before kin.
+        """
+        if len(self.terms) == 1 and not self.terms[0].exact:
+            for candidate in candidates:
+                if self.terms[0].stands_in(candidate.text):
+                    candidate.score += OWN
+                yield candidate, 1
+            return
+        known = {c.facts.chunk_id: c.text for c in candidates}
+        held = self._held(np.array(list(known), np.int64), known)
+        counts = held.sum(axis=1)
+        if self.least > 1 and any(t.exact for t in self.terms):
+            self.enough.clear()  # they were judged by what FTS5 says
+            self._judge([c.facts.message_id for c in candidates], counts, verify=True)
+        for candidate, here, count in zip(candidates, held.tolist(), counts.tolist(), strict=True):
+            if count and (self.least == 1 or self.enough[candidate.facts.message_id]):
+                kin = sum(
+                    holds and not t.exact and not t.stands_in(candidate.text)
+                    for t, holds in zip(self.terms, here, strict=True)
+                )
+                candidate.score *= 1 - (1 - KIN) * kin / count
+                yield candidate, count
 
+    def _held(self, ids: np.ndarray, known: dict[int, str] | None = None, verify: bool = True) -> np.ndarray:
+        """Which terms each chunk holds, as an array of truths with a row a chunk; without ``verify``, as FTS5 has it."""
+        held = np.zeros((len(ids), len(self.terms)), bool)
+        for i, (t, found_by_fts) in enumerate(zip(self.terms, self.postings, strict=True)):
+            found = among(ids, found_by_fts)
+            if verify and t.exact and found.any():
+                found = among(ids, verified(self.conn, t, ids[found], known)) | among(ids, self.crossing[i])
+            held[:, i] = found
+        return held
 
-def _verified(conn: sqlite3.Connection, wanted_term: Term, ids: np.ndarray) -> list[tuple[int, int]]:
-    """Those of the chunks that hold an exact term as it is written, as (message_id, chunk_id).
-
-    A message's subject, people and attachments are the same for all its chunks: they are looked at once.
-    """
-    own = wanted_term.own
-    rows = conn.execute(
-        f"select message_id, id, text from recall_chunks where message_id is not null and id {_THESE}", (_json(ids),)
-    ).fetchall()
-    sure = [(row[0], row[1]) for row in rows if own.search(fold(row[2]))]
-    sure_ids = {chunk for _, chunk in sure}
-    open_ = {row[0]: row[1] for row in rows if row[1] not in sure_ids}
-    around = conn.execute(
-        f"select id, subject, author, recipients, attachments from _recall_chunks_fts_content where id {_THESE}",
-        (json.dumps(list(open_.values())),),
-    ).fetchall()
-    by_chunk = {row[0]: any(own.search(fold(text)) for text in tuple(row)[1:]) for row in around}
-    sure += [(row[0], row[1]) for row in rows if row[1] not in sure_ids and by_chunk.get(open_[row[0]])]
-    return sure
+    def _judge(self, messages: Sequence[int], counts: np.ndarray, verify: bool = False) -> None:
+        """Note in ``enough`` which messages hold enough terms: in the chunk that has ``counts`` of them, or in all theirs."""
+        for message, count in zip(messages, counts.tolist(), strict=True):
+            if count >= self.least:
+                self.enough[message] = True
+        open_ = sorted({message for message in messages if message not in self.enough})
+        self.enough.update(dict.fromkeys(open_, False))
+        rows = self.conn.execute(
+            f"select message_id, id from recall_chunks where message_id {THESE}", (json.dumps(open_),)
+        ).fetchall()
+        if rows:
+            of, ids = np.array([tuple(row) for row in rows], np.int64).T
+            order = np.argsort(of, kind="stable")
+            numbers, starts = np.unique(of[order], return_index=True)
+            held = self._held(ids[order], verify=verify)
+            together = np.logical_or.reduceat(held, starts, axis=0).sum(axis=1)
+            self.enough.update(dict.fromkeys(numbers[together >= self.least].tolist(), True))

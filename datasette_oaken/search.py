@@ -20,7 +20,8 @@ from . import filters, keyword, snippets, vector
 from .db import OakenError
 from .embedders import Embedded
 from .filters import Condition
-from .fusion import ChunkFacts, Hit, fuse
+from .fusion import PARAGRAPH, ChunkFacts, Hit, fuse
+from .postings import Scope, messages_with
 from .query import Query, parse
 from .settings import SearchSettings
 from .terms import term
@@ -158,7 +159,7 @@ class _Search:
             "hits": shown,
         }
 
-    def _scope(self) -> keyword.Scope:
+    def _scope(self) -> Scope:
         condition = filters.condition(self.query.filters, self.accounts)
         if self.cursor.offset:
             condition = filters.both(condition, ("m.id <= ?", [self.cursor.until]))
@@ -166,13 +167,14 @@ class _Search:
         for item in self.query.excluded:
             left_out = term(item.strip('"'), item.startswith('"'))
             if left_out is not None:
-                without |= keyword.messages_with(self.conn, left_out)
-        return keyword.Scope(self.conn, condition, without)
+                without |= messages_with(self.conn, left_out)
+        return Scope(self.conn, condition, without)
 
     def _ranked(self) -> tuple[list[Hit], bool]:
         settings = self.settings
         lists: dict[str, list[int]] = {}
         held: dict[int, int] = {}
+        facts: dict[int, ChunkFacts] = {}
         if self.mode != "vector":
             began = time.perf_counter()
             found = keyword.retrieve(
@@ -180,16 +182,17 @@ class _Search:
                 self.want,
                 self.scope,
                 depth=settings.max_candidates,
-                ask=max(settings.max_candidates, settings.overfetch * self.limit),
                 min_match=settings.keyword_min_match,
             )
-            lists["keyword"] = [hit.chunk_id for hit in found]
-            held = {hit.chunk_id: hit.held for hit in found}
+            lists["keyword"] = [hit.facts.chunk_id for hit in found]
+            held = {hit.facts.chunk_id: hit.held for hit in found}
+            facts = {hit.facts.chunk_id: hit.facts for hit in found}
             self.timings["keyword"] = (time.perf_counter() - began) * 1000
         if self.mode != "keyword":
             began = time.perf_counter()
             try:
                 lists["vector"] = self._nearest()
+                facts |= self._facts([chunk for chunk in lists["vector"] if chunk not in facts])
             except vector.VectorUnavailable as unavailable:
                 self.degraded_reason = unavailable.reason
             self.timings["vector"] = (time.perf_counter() - began) * 1000
@@ -197,7 +200,7 @@ class _Search:
             "keyword": settings.keyword_weight * (settings.exact_boost if self.want.exact else 1.0),
             "vector": settings.vector_weight,
         }
-        fused = fuse(lists, self._facts(lists), weights, settings.rrf_k, held)[: settings.max_candidates]
+        fused = fuse(lists, facts, weights, settings.rrf_k, held)[: settings.max_candidates]
         start = self.cursor.offset
         return fused[start : start + self.limit], len(fused) > start + self.limit
 
@@ -216,18 +219,16 @@ class _Search:
             self.embedded.vector,
             fingerprint=self.embedded.fingerprint or "",
             k=self.settings.max_candidates,
-            within=None if within is None else json.loads(within),
+            within=None if within is None else within.tolist(),
         )
         return [chunk_id for chunk_id, _ in nearest]
 
-    def _facts(self, lists: dict[str, list[int]]) -> dict[int, ChunkFacts]:
-        ids = json.dumps(sorted({chunk for chunks in lists.values() for chunk in chunks}))
+    def _facts(self, chunks: list[int]) -> dict[int, ChunkFacts]:
         rows = self.conn.execute(
-            "select c.id, c.message_id, m.copy_of, coalesce(m.sent_at, ''), c.content_hash, length(c.text), c.section"
-            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
-            (ids,),
+            f"select {keyword.FACTS} from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
+            (json.dumps(chunks),),
         )
-        return {row[0]: ChunkFacts(*tuple(row)) for row in rows}
+        return {row[0]: ChunkFacts(*row) for row in rows}
 
     def _newest(self) -> tuple[list[Hit], bool]:
         """No words: the newest messages that the filters leave."""
@@ -245,7 +246,7 @@ class _Search:
                 "select id from recall_chunks where message_id = ? order by section <> 'authored', position limit 1",
                 (message_id,),
             ).fetchone()
-            hits.append(Hit(message_id, row[0] if row else None, [], {}, sent_at or ""))
+            hits.append(Hit(message_id, row[0] if row else None, sent_at or ""))
         return hits, len(rows) > self.limit
 
 
@@ -285,18 +286,14 @@ class _Hydrator:
     def _hit(
         self, hit: Hit, row: sqlite3.Row, mailboxes: dict[int, list[str]], labels: dict[int, list[str]]
     ) -> dict[str, Any]:
-        chunk = self.conn.execute(
-            "select text, content_hash from recall_chunks where id = ?", (hit.chunk_id,)
-        ).fetchone()
-        text, content_hash = chunk if chunk else ("", None)
-        terms = self.want.terms if "keyword" in hit.ranks else ()
-        also_in = self._also_in(hit, content_hash, len(text))
+        chunk_id, text, content_hash, spans = self._best_chunk(hit)
+        also_in = self._also_in(hit, content_hash) if len(text) >= PARAGRAPH else []
         return {
             "message_id": hit.message_id,
             "thread_id": row[1],
-            "chunk_id": hit.chunk_id,
+            "chunk_id": chunk_id,
             "score": hit.score,
-            "snippet": snippets.snippet(text, snippets.matches(self.conn, hit.chunk_id, text, terms) if terms else []),
+            "snippet": snippets.snippet(text, spans),
             "why": hit.why,
             "matched_chunks": hit.matched_chunks,
             "internet_message_id": row[2],
@@ -312,12 +309,26 @@ class _Hydrator:
             "also_in_count": len(also_in),
         }
 
-    def _also_in(self, hit: Hit, content_hash: str | None, length: int) -> list[int]:
-        """The other messages that hold the hit's paragraph and may be seen, oldest first."""
-        from .fusion import PARAGRAPH
+    def _best_chunk(self, hit: Hit) -> tuple[int | None, str, str | None, list[snippets.Span]]:
+        """The chunk that stands for a hit: (id, text, content_hash, where the query matches in it).
 
-        if content_hash is None or length < PARAGRAPH:
-            return []
+        The best-ranked one; of a keyword hit, the best-ranked in whose own text something matches.
+        """
+        chunks = {
+            row[0]: (row[0], row[1], row[2])
+            for row in self.conn.execute(
+                f"select id, text, content_hash from recall_chunks where id {_THESE}",
+                (json.dumps([hit.chunk_id, *hit.matched_chunks]),),
+            )
+        }
+        if "keyword" in hit.ranks:
+            for chunk_id in hit.matched_chunks:
+                if spans := snippets.matches(self.conn, chunk_id, chunks[chunk_id][1], self.want.terms):
+                    return *chunks[chunk_id], spans
+        return *chunks.get(hit.chunk_id or 0, (None, "", None)), []
+
+    def _also_in(self, hit: Hit, content_hash: str | None) -> list[int]:
+        """The other messages that hold the hit's paragraph and may be seen, oldest first."""
         sql, values = self.condition
         rows = self.conn.execute(
             "select distinct m.id from recall_chunks c join messages m on m.id = c.message_id"

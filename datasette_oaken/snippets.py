@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Sequence, Set
+from typing import NamedTuple
 
 from datasette.utils.sqlite import sqlite3
 
-from .folding import fold_with_offsets
+from .folding import fold, fold_with_offsets
 from .terms import Term
 
 LENGTH = 200
@@ -18,7 +19,13 @@ _OPEN, _CLOSE = "\ue0f0", "\ue0f1"  # private-use: not in mail, and taken out be
 _MARKS = re.compile(f"[{_OPEN}{_CLOSE}]")
 _TEXT_COLUMN = 4
 
-Span = tuple[int, int]
+
+class Span(NamedTuple):
+    """A match in a text, in characters. ``own``: it is the word itself, not its stem's kin."""
+
+    start: int
+    stop: int
+    own: bool = True
 
 
 def matches(conn: sqlite3.Connection, chunk_id: int, text: str, terms: Sequence[Term]) -> list[Span]:
@@ -27,18 +34,18 @@ def matches(conn: sqlite3.Connection, chunk_id: int, text: str, terms: Sequence[
     spans: list[Span] = []
     stemmed = " OR ".join(t.match for t in terms if not t.exact)
     if stemmed and not _MARKS.search(text):
+        own = {token for t in terms for token in t.tokens}
         row = conn.execute(
             f"select highlight(recall_chunks_fts, {_TEXT_COLUMN}, ?, ?) from recall_chunks_fts"
             " where recall_chunks_fts match ? and rowid = ?",
             (_OPEN, _CLOSE, stemmed, chunk_id),
         ).fetchone()
-        spans += _marked(row[0]) if row else []
+        spans += _marked(row[0], own) if row else []
     exact = [t for t in terms if t.exact]
     if exact:
         folded, offsets = fold_with_offsets(text)
         for wanted in exact:
-            for match in wanted.own.finditer(folded):
-                spans.append((offsets[match.start()], offsets[match.end() - 1] + 1))
+            spans += [Span(offsets[start], offsets[stop - 1] + 1) for start, stop in wanted.spans(folded)]
     return _merged(spans)
 
 
@@ -46,7 +53,7 @@ def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
     """The stretch of ``text`` with the most matches in it, on one line, cut at words, its matches marked."""
     start, stop = _window(text, spans, length)
     pieces, at = [], start
-    for first, end in spans:
+    for first, end, _ in spans:
         if first >= start and end <= stop:
             pieces += [_plain(text[at:first]), "[[", _plain(text[first:end]), "]]"]
             at = end
@@ -60,52 +67,46 @@ def _plain(text: str) -> str:
     return text.replace("[[", "[ [").replace("]]", "] ]")
 
 
-def _marked(highlighted: str) -> list[Span]:
-    spans, at, start = [], 0, 0
-    for piece in re.split(f"([{_OPEN}{_CLOSE}])", highlighted):
-        if piece == _OPEN:
-            start = at
-        elif piece == _CLOSE:
-            spans.append((start, at))
-        else:
-            at += len(piece)
+def _marked(highlighted: str, own: Set[str]) -> list[Span]:
+    spans, at = [], 0
+    pieces = re.split(f"([{_OPEN}{_CLOSE}])", highlighted)
+    for before, piece in zip(["", *pieces], pieces, strict=False):
+        if piece in (_OPEN, _CLOSE):
+            continue
+        if before == _OPEN:
+            spans.append(Span(at, at + len(piece), fold(piece) in own))
+        at += len(piece)
     return spans
 
 
 def _merged(spans: list[Span]) -> list[Span]:
     merged: list[Span] = []
-    for start, stop in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        elif stop > start:
-            merged.append((start, stop))
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].stop:
+            last = merged[-1]
+            merged[-1] = Span(last.start, max(last.stop, span.stop), last.own or span.own)
+        else:
+            merged.append(span)
     return merged
 
 
-def _window(text: str, spans: Sequence[Span], length: int) -> Span:
-    """The part of the text to show: the one with the most matches, the first of those, with some words ahead of them."""
+def _window(text: str, spans: Sequence[Span], length: int) -> tuple[int, int]:
+    """The part of the text to show: the one with most of what matched, own forms before kin, the first of equals, with
+    some words ahead of it."""
     if len(text) <= length:
         return 0, len(text)
-    first, last = (
-        (0, 0)
-        if not spans
-        else max(
-            ((i, _reach(spans, i, length)) for i in range(len(spans))),
-            key=lambda window: (window[1] - window[0], -window[0]),
-        )
-    )
-    begin, end = (spans[first][0], spans[last][1]) if spans else (0, 0)
+    begin, end, best = 0, 0, 0
+    stops = [span.stop for span in spans]
+    for i, span in enumerate(spans):
+        reach = max(i + 1, bisect_right(stops, span.start + length))
+        worth = sum(1 + 2 * within.own for within in spans[i:reach])
+        if worth > best:
+            begin, end, best = span.start, stops[reach - 1], worth
     slack = max(0, length - (end - begin))
     start = max(0, begin - slack // 3)
     stop = min(len(text), max(end, start + length))
     start = max(0, min(start, stop - length))
     return _word_start(text, start, begin), _word_stop(text, stop, end)
-
-
-def _reach(spans: Sequence[Span], first: int, length: int) -> int:
-    """The last span that fits with the ``first`` into ``length``."""
-    ends = [stop for _, stop in spans]
-    return max(first, bisect_left(ends, spans[first][0] + length + 1) - 1)
 
 
 def _word_start(text: str, start: int, limit: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,148 +11,22 @@ from .db import CJK, bigrams
 from .folding import fold
 
 _GAP = "[\\W_]"
-_LETTER = f"[^\\W_{CJK}]"  # what may not stand right before or after a word of letters and digits
+_LETTER = re.compile(f"[^\\W_{CJK}]")  # what may not stand right before or after a word of letters and digits
 _PIECES = re.compile(f"(?P<cjk>[{CJK}]+)|(?P<word>[^\\W_{CJK}]+)|(?P<gap>[\\W_]+)")
 _HYPHENS = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 _APOSTROPHES = "'\u2018\u2019\u02bc\u00b4`"
 _SOFT = re.compile(f"[{_HYPHENS}{_APOSTROPHES}]+")
 _DIGIT = re.compile(r"\d")
 
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "again",
-        "against",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "don",
-        "down",
-        "during",
-        "each",
-        "few",
-        "for",
-        "from",
-        "further",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "herself",
-        "him",
-        "himself",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "ll",
-        "me",
-        "more",
-        "most",
-        "my",
-        "myself",
-        "no",
-        "nor",
-        "not",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "ours",
-        "ourselves",
-        "out",
-        "over",
-        "own",
-        "re",
-        "s",
-        "same",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "t",
-        "than",
-        "that",
-        "the",
-        "their",
-        "theirs",
-        "them",
-        "themselves",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "ve",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "yours",
-        "yourself",
-        "yourselves",
-    ]
-)
+_STOP_WORDS = """
+a about after again against all also am an and any are as at be because been before being between both but by can could
+did do does doing don down during each few for from further had has have having he her here hers herself him himself his
+how i if in into is it its itself just ll me more most my myself no nor not now of off on once only or other our ours
+ourselves out over own re s same she should so some such t than that the their theirs them themselves then there these
+they this those through to too under until up ve very was we were what when where which while who whom why will with
+would you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 """English words that say nothing of what a message is about; not counted, unless a query has no others."""
 
 
@@ -161,7 +36,9 @@ class Term:
 
     ``match``: the FTS5 query for ``recall_chunks_fts``, '' where ``cjk`` is asked instead.
     ``cjk``: the FTS5 query for ``recall_chunks_fts_cjk``, '' where the term has no such characters.
-    ``own``: how the term itself, not its stem's kin, stands in folded text.
+    ``own``: how the term itself, not its stem's kin, stands in folded text; with ``bounded``, not right after a letter.
+    ``needle``: its longest piece, folded; where that is not, ``own`` is not (and finding it is far cheaper).
+    ``tokens``: its pieces of letters and digits, folded.
     ``exact``: FTS5 answers with more than was meant (stems, other punctuation), so a hit counts only where ``own`` is found.
     """
 
@@ -169,7 +46,26 @@ class Term:
     match: str
     cjk: str
     own: re.Pattern[str]
+    bounded: bool
+    needle: str
+    tokens: tuple[str, ...]
     exact: bool
+
+    def spans(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Where the term itself, not its stem's kin, stands in folded text."""
+        at = 0
+        while match := self.own.search(folded, at):
+            start = match.start()
+            # Looking behind in the pattern would try it at every character; the pattern begins with what is typed.
+            if start == 0 or not self.bounded or not _LETTER.match(folded, start - 1):
+                yield match.span()
+                at = match.end()
+            else:
+                at = start + 1
+
+    def stands_in(self, folded: str) -> bool:
+        """Whether the term itself, not its stem's kin, stands in folded text."""
+        return self.needle in folded and next(self.spans(folded), None) is not None
 
     @property
     def stop(self) -> bool:
@@ -193,21 +89,24 @@ def term(text: str, phrase: bool = False) -> Term | None:
     if not pieces:
         return None
     gaps = [piece for kind, piece in pieces if kind == "gap"]
-    tokens = sum(kind != "gap" for kind, _ in pieces)
+    tokens = tuple(piece for kind, piece in pieces if kind != "gap")
     cjk = any(kind == "cjk" for kind, _ in pieces)
     hard = any(not _SOFT.fullmatch(gap) for gap in gaps)
-    digits = any(_DIGIT.search(piece) for _, piece in pieces)
-    exact = phrase or cjk or hard or (digits and (tokens > 1 or not pieces[0][1].isdigit()))
+    digits = any(_DIGIT.search(token) for token in tokens)
+    exact = phrase or cjk or hard or (digits and (len(tokens) > 1 or not tokens[0].isdigit()))
     return Term(
         text=text,
-        match="" if cjk else _quoted(text),
+        match="" if cjk else quoted(text),
         cjk=_pairs(text) if cjk else "",
         own=_own(pieces, loose=not exact),
+        bounded=pieces[0][0] == "word",
+        needle=max(tokens, key=len),
+        tokens=tokens,
         exact=exact,
     )
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """As an FTS5 string: whatever is in it is text, several tokens are a phrase."""
     return '"' + text.replace('"', " ") + '"'
 
@@ -220,34 +119,23 @@ def _pairs(text: str) -> str:
 
 
 def _own(pieces: list[tuple[str | None, str]], loose: bool) -> re.Pattern[str]:
-    pattern = []
-    if pieces[0][0] == "word":
-        pattern.append(f"(?<!{_LETTER})")
-    for kind, piece in pieces:
-        pattern.append(_gap(piece, loose) if kind == "gap" else re.escape(piece))
+    pattern = [_gap(piece, loose) if kind == "gap" else re.escape(piece) for kind, piece in pieces]
     if pieces[-1][0] == "word":
-        pattern.append(f"(?!{_LETTER})")
+        pattern.append(f"(?!{_LETTER.pattern})")
     return re.compile("".join(pattern))
 
 
 def _gap(gap: str, loose: bool) -> str:
     """What may stand in the text where ``gap`` was typed.
 
-    Where nothing but space was typed, any punctuation with space in it (a comma, a line break with its quote mark);
-    where punctuation was typed, that punctuation.
+    With space in it, anything of punctuation and space (a comma, a line break with its quote mark); without, the very
+    punctuation that was typed, except that all hyphens are one and all apostrophes.
     """
     if loose:
         return f"{_GAP}{{1,3}}"
-    if gap.isspace():
+    if any(map(str.isspace, gap)):
         return f"(?={_GAP}*\\s){_GAP}+"
-    parts = []
-    for char in gap:
-        if char.isspace():
-            parts.append("\\s*")
-        elif char in _HYPHENS:
-            parts.append(f"[{_HYPHENS}]")
-        elif char in _APOSTROPHES:
-            parts.append(f"[{_APOSTROPHES}]")
-        else:
-            parts.append(re.escape(char))
-    return "".join(parts)
+    return "".join(
+        f"[{_HYPHENS}]" if char in _HYPHENS else f"[{_APOSTROPHES}]" if char in _APOSTROPHES else re.escape(char)
+        for char in gap
+    )
