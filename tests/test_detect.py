@@ -62,9 +62,9 @@ def archive(kind: str) -> bytes:
     ("name", "data", "words"),
     [
         ("a.gz", gzip.compress(b"Good morning.\n"), "gzip data that holds no mail"),
-        ("a.gz", gzip.compress(MBOX)[:12], "cannot be unpacked: the gzip data is damaged"),
-        ("a.tgz", archive("tar"), "Unpack it"),
-        ("a.zip", archive("zip"), "Unpack it"),
+        ("a.gz", gzip.compress(MBOX)[:10] + bytes([255]) * 20, "cannot be unpacked: the gzip data is damaged"),
+        ("a.tgz", archive("tar"), "a tar archive that holds no mail"),
+        ("a.zip", archive("zip"), "a zip archive that holds no mail"),
         ("a.pst", b"!BDN" + bytes(600), "readpst"),
         ("a.ost", b"!BDN" + bytes(600), "readpst"),
         ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "msgconvert"),

@@ -19,6 +19,7 @@ A source of one's own is a plugin (``datasette_oaken.hookspecs``): ``register_so
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -143,6 +144,12 @@ def storable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def inner(within: str, folder: str) -> str:
+    """The mailbox name of ``folder`` in ``within``. Google's ``Takeout`` holds all it gives, so it says nothing."""
+    own = undecorated(folder)
+    return within if own == "Takeout" else "/".join(filter(None, (within, own)))
+
+
 def undecorated(name: str) -> str:
     """A folder's name without what mail programs add to it: Apple's ``.mbox``, Thunderbird's ``.sbd``."""
     for suffix in (".imapmbox", ".mbox", ".sbd"):
@@ -154,6 +161,11 @@ def undecorated(name: str) -> str:
 def reason(error: OSError) -> str:
     """Why the system could not read, without the path (the key tells it)."""
     return error.strerror or str(error) or type(error).__name__
+
+
+def digest_of(raw: bytes) -> str:
+    """The fingerprint of a message that had to be read anyway."""
+    return f"{len(raw)}:{hashlib.sha256(raw).hexdigest()[:16]}"
 
 
 def fingerprint_of(stat: os.stat_result) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from datasette_oaken.db import OakenError
 from datasette_oaken.hookspecs import plugins
 
-from . import eml, maildir, mbox, opening
-from .base import Claim, Entry, Failure, Place, Source, key_of, names_in, reason, storable, undecorated
+from . import archive, eml, maildir, mbox, opening
+from .base import Claim, Entry, Failure, Place, Source, inner, key_of, names_in, reason, storable
 
 _OUTLOOK = "Outlook's own format, which Oaken does not read. "
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
@@ -28,7 +28,10 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
         b"*mbx*",
         "the mail server UW-IMAP's mbx format. Turn it into an mbox with its mailutil: mailutil copy FILE '#driver.unix/NEW'",
     ),
-    (b"PK\x03\x04", "a zip archive. Unpack it, and name the folder that comes of it."),
+    (
+        b"PK\x03\x04",
+        "a zip archive that holds no mail, or holds it behind a password: then unpack it, and name the folder.",
+    ),
 )
 """How files begin that hold no mail which Oaken could read, though people have reason to try them, and what to do."""
 
@@ -87,7 +90,7 @@ def claims() -> list[Claim]:
     """What every kind of source is asked with, plugins' first."""
     manager = plugins()
     # mbox before eml: both may begin with a From line. They come last since they are marked so, in this order.
-    for module in (maildir, mbox, eml):
+    for module in (maildir, archive, mbox, eml):
         if not manager.is_registered(module):
             manager.register(module)
     return [claim for of_one in manager.hook.register_sources() for claim in of_one]
@@ -110,7 +113,7 @@ def _what_else(place: Place) -> str:
     with opening.Opened(place.path) as opened:
         packed = f"{opened.kind} data that holds no mail" if opened.kind else ""
     if place.head[257:262] == b"ustar":
-        return f"{packed or 'an archive'}: it is a tar archive. Unpack it, and name the folder that comes of it."
+        return "a tar archive that holds no mail."
     if packed:
         return f"{packed}: it begins neither as an mbox nor as a message does."
     if b"\0" in place.head[:4096]:
@@ -190,8 +193,7 @@ class FolderSource:
                         yield 0, self._unreadable(path, within, error)
                     continue
                 if stat.S_ISDIR(found.st_mode):
-                    own = maildir.folder_name(undecorated(name))
-                    folders.append((path, f"{within}/{own}" if within else own))
+                    folders.append((path, inner(within, maildir.folder_name(name))))
                 elif stat.S_ISREG(found.st_mode):
                     yield found.st_size, self._file(path, within, asked, found.st_size) if look else None
             waiting += reversed(folders)

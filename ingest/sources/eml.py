@@ -7,12 +7,24 @@ import plistlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from datasette_oaken.hookspecs import hookimpl
 
 from . import opening
-from .base import MAX_MESSAGE, Claim, Entry, Failure, Place, fingerprint_of, key_of, reason, storable, undecorated
+from .base import (
+    MAX_MESSAGE,
+    Claim,
+    Entry,
+    Failure,
+    Place,
+    absolute,
+    fingerprint_of,
+    key_of,
+    reason,
+    storable,
+    undecorated,
+)
 
 _FIELD = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
 _TELLING = frozenset(
@@ -132,26 +144,34 @@ def emlx_flags(properties: bytes) -> frozenset[str]:
     return frozenset(name for bit, name in _EMLX_FLAGS if bits >> bit & 1)
 
 
-def apple_mailbox(path: Path) -> str:
+def apple_mailbox(path: PurePath) -> str:
     """The mailbox that the folders around an .emlx name (``Work.mbox/Sub.mbox/…/Messages/1.emlx`` is Work/Sub), or ""."""
     boxes = [part for part in path.parts if part.lower().endswith((".mbox", ".imapmbox"))]
     return "/".join(undecorated(part) for part in boxes)
 
 
+def is_message(name: str, head: bytes) -> bool:
+    """Whether a file is one message: by its name (``.eml``, or ``.msg`` where it is not Outlook's) unless its bytes are no
+    text, or by its header."""
+    if opening.stem(name).lower().endswith((".eml", ".msg")) and head and b"\0" not in head[:512]:
+        return True
+    return looks_like_message(head)
+
+
+def is_emlx(name: str, head: bytes) -> bool:
+    """Whether a file is Apple Mail's."""
+    return opening.stem(name).lower().endswith(".emlx") and _EMLX_LENGTH.match(head) is not None
+
+
 def claim(place: Place) -> EmlSource | None:
-    """A message by its name (``.eml``, ``.emlx``, ``.msg`` where it is not Outlook's) unless its bytes are no text, or by
-    its header."""
+    """A file that is one message."""
     if place.is_dir:
         return None
-    name = opening.stem(place.path.name).lower()
-    if name.endswith(".emlx"):
-        if not _EMLX_LENGTH.match(place.head):
-            return None
-        mailbox = place.mailbox or apple_mailbox(place.path.absolute()) or place.folder
+    name = place.path.name
+    if is_emlx(name, place.head):
+        mailbox = place.mailbox or apple_mailbox(absolute(place.path)) or place.folder
         return EmlxSource(place.path, storable(mailbox))
-    if name.endswith((".eml", ".msg")) and place.head and b"\0" not in place.head[:512]:
-        return EmlSource(place.path, place.folder)
-    return EmlSource(place.path, place.folder) if looks_like_message(place.head) else None
+    return EmlSource(place.path, place.folder) if is_message(name, place.head) else None
 
 
 @hookimpl(trylast=True)

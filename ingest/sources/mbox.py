@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from datasette_oaken.hookspecs import hookimpl
 
 from . import opening, separators
-from .base import HEAD, MAX_MESSAGE, Claim, Entry, Failure, Place, key_of, reason
+from .base import HEAD, MAX_MESSAGE, Claim, Entry, Failure, Place, digest_of, key_of, reason
 from .separators import WINDOW, Dialect, Quoting, restore
 
 BLOCK = 1 << 20
@@ -47,11 +46,13 @@ class Splitter:
     def __init__(
         self, read: Callable[[int], bytes], dialect: Dialect, offset: int = 0, limit: int = MAX_MESSAGE
     ) -> None:
-        """``read(n)`` gives the next bytes, from a separator on, at ``offset`` of the file; b"" at the end."""
+        """``read(n)`` gives the next bytes, from a separator on, at ``offset`` of the file; b"" at the end. What it raises is
+        raised when all that came whole before it was given."""
         self._read, self._dialect, self._limit = read, dialect, limit
         self._buffer = bytearray()
         self._offset = offset  # of the buffer's first byte
         self._ended = False
+        self._error: OSError | None = None
 
     def _fill(self, begin: int, upto: int) -> int:
         """Read on until the buffer reaches ``upto`` or the stream ends. Returns how many bytes before ``begin`` were let go."""
@@ -61,7 +62,10 @@ class Splitter:
             self._offset += begin
             gone = begin
         while not self._ended and len(self._buffer) < upto - gone:
-            block = self._read(BLOCK)
+            try:
+                block = self._read(BLOCK)
+            except OSError as error:  # raised once the messages that came before are given
+                self._error, block = error, b""
             self._ended = not block
             self._buffer += block
         return gone
@@ -72,7 +76,7 @@ class Splitter:
             if len(self._buffer) < begin + WINDOW and not self._ended:
                 begin -= self._fill(begin, begin + WINDOW)
             if begin >= len(self._buffer):
-                return
+                break
             start = self._offset + begin
             exact = self._by_length(begin) if self._dialect.lengths else None
             begin = start - self._offset
@@ -81,9 +85,13 @@ class Splitter:
                 yield self._span(start, line, stop, following)
             else:
                 begin, following, kept, quoted = self._by_form(begin)
+                if self._error and following == len(self._buffer):
+                    break
                 line = self._buffer.find(b"\n", begin, following) + 1 or following
                 yield self._span(start, line, self._without_empty_line(line, following), following, kept, quoted)
             begin = following
+        if self._error:
+            raise self._error
 
     def _by_length(self, begin: int) -> tuple[int, int, int] | None:
         """(the line after the separator, the body's end, the next separator), in the buffer as it then is; or None."""
@@ -95,7 +103,7 @@ class Splitter:
         stop = span[1]
         gone = self._fill(begin, stop + WINDOW)
         line, stop = line - gone, stop - gone
-        following = separators.ends_exactly(self._buffer, stop, self._dialect, complete=self._ended)
+        following = separators.ends_exactly(self._buffer, stop, self._dialect, complete=self._ended and not self._error)
         return None if following is None else (line, stop, following)
 
     def _by_form(self, begin: int) -> tuple[int, int, bool, bool]:
@@ -163,44 +171,56 @@ class MboxSource:
     def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
         """Every message; with a cursor that still fits the file, those that were added since."""
         key = key_of(self.path)
-        at = self.start
+        cursor = (cursors or {}).get(key)
         try:
             with opening.Opened(self.path) as opened:
-                sample = _exactly(opened, SAMPLE)
-                first = separators.begins(sample)
-                if first is None:
-                    yield Failure(
-                        key, self.mailbox, "no longer an mbox: it does not begin with a From line", self.size or 0
-                    )
-                    return
-                dialect = separators.examine(sample, complete=len(sample) < SAMPLE)
-                del sample
-                at = max(self.start, first, _resume(opened, dialect, (cursors or {}).get(key)))
-                opened.seek(at)
-                for span in Splitter(opened.read, dialect, at):
-                    at = span.stop
-                    yield self._entry(key, span, dialect, opened)
+                yield from read(opened, key, self.mailbox, start=self.start, cursor=cursor, quoting=self.quoting)
         except OSError as error:
-            yield Failure(f"{key}#{at}", self.mailbox, reason(error), self.size or 0)
-
-    def _entry(self, key: str, span: Span, dialect: Dialect, opened: opening.Opened) -> Entry | Failure:
-        name = f"{key}#{span.start}"
-        consumed = opened.position if opened.kind else span.stop
-        if span.raw is None:
-            error = f"a message larger than {MAX_MESSAGE >> 20} MB, which no mail is: the file may be damaged there"
-            return Failure(name, self.mailbox, error, consumed)
-        raw = restore(span.raw, self.quoting or dialect.quoting) if span.quoted else span.raw
-        fingerprint = f"{len(raw)}:{hashlib.sha256(raw).hexdigest()[:16]}"
-        cursor = (key, f"{span.start}:{span.stop}:{span.mark:x}")
-        return Entry(name, self.mailbox, functools.partial(bytes, raw), fingerprint, consumed=consumed, cursor=cursor)
+            yield Failure(key, self.mailbox, reason(error))
 
 
-def _exactly(opened: opening.Opened, size: int) -> bytes:
-    """The next ``size`` bytes, fewer only at the end."""
-    data = bytearray()
-    while len(data) < size and (block := opened.read(size - len(data))):
-        data += block
-    return bytes(data)
+def read(
+    opened: opening.Opened,
+    key: str,
+    mailbox: str,
+    *,
+    start: int = 0,
+    cursor: str | None = None,
+    quoting: Quoting | None = None,
+) -> Iterator[Entry | Failure]:
+    """The messages of an open mbox, from ``start``, or where ``cursor`` says, on. What breaks it off is the last failure.
+
+    ``consumed`` counts the file's own bytes. Without ``start`` and ``cursor`` nothing is read twice.
+    """
+    at = start
+    try:
+        sample = opened.peek(SAMPLE)
+        first = separators.begins(sample)
+        if first is None:
+            yield Failure(key, mailbox, "no longer an mbox: it does not begin with a From line", opened.position)
+            return
+        dialect = separators.examine(sample, complete=len(sample) < SAMPLE)
+        del sample
+        at = max(start, first, _resume(opened, dialect, cursor))
+        if start or cursor:
+            opened.seek(at)
+        else:
+            opened.read(at)
+        for span in Splitter(opened.read, dialect, at):
+            at = span.stop
+            yield _entry(key, mailbox, span, quoting or dialect.quoting, opened.position if opened.kind else span.stop)
+    except OSError as error:
+        yield Failure(f"{key}#{at}", mailbox, reason(error), opened.position)
+
+
+def _entry(key: str, mailbox: str, span: Span, quoting: Quoting, consumed: int) -> Entry | Failure:
+    name = f"{key}#{span.start}"
+    if span.raw is None:
+        error = f"a message larger than {MAX_MESSAGE >> 20} MB, which no mail is: the file may be damaged there"
+        return Failure(name, mailbox, error, consumed)
+    raw = restore(span.raw, quoting) if span.quoted else span.raw
+    cursor = (key, f"{span.start}:{span.stop}:{span.mark:x}")
+    return Entry(name, mailbox, functools.partial(bytes, raw), digest_of(raw), consumed=consumed, cursor=cursor)
 
 
 def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int:
@@ -212,16 +232,17 @@ def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int
     start, stop, mark = int(parts[1]), int(parts[2]), int(parts[3], 16)
     marked_at = max(start, stop - MARKED)
     opened.seek(marked_at)
-    marked = _exactly(opened, stop - marked_at)
+    marked = opened.peek(stop - marked_at)
     if len(marked) != stop - marked_at or zlib.crc32(marked) != mark:
         return 0
-    window = _exactly(opened, WINDOW)
+    opened.seek(stop)
+    window = opened.peek(WINDOW)
     if not window or (window.startswith(b"From ") and dialect.separates(window, 0)):
         return stop
     return start
 
 
-def mailbox_of(path: Path) -> str:
+def mailbox_of(path: PurePath) -> str:
     """The mailbox that an mbox file is: its name without ``.mbox`` and compression; Apple's ``Work.mbox/mbox`` is Work."""
     name = opening.stem(path.name)
     if name.lower() == "mbox" and path.parent.name.lower().endswith(".mbox"):
@@ -229,20 +250,22 @@ def mailbox_of(path: Path) -> str:
     return next((name[: -len(s)] for s in _SUFFIXES if name.lower().endswith(s) and len(name) > len(s)), name)
 
 
-def is_lone_message(path: Path) -> bool:
+def is_lone_message(name: str, start: Callable[[], bytes]) -> bool:
     """Whether a file that begins with a separator is one message all the same, kept with its envelope line: named as a
-    message is (``.eml``, or a number as in MH folders), and without a second separator in its first megabyte."""
-    name = opening.stem(path.name).lower()
+    message is (``.eml``, or a number as in MH folders), and without a second separator in the ``start`` of it."""
+    name = opening.stem(name).lower()
     if not (name.endswith(".eml") or (name[:1].isdigit() and not name.endswith(_SUFFIXES))):
         return False
-    data = opening.head(path, 1 << 20)
+    data = start()
     spans = iter(Splitter(io.BytesIO(data).read, separators.examine(data, complete=True)))
     return next(spans, None) is not None and next(spans, None) is None
 
 
 def claim(place: Place) -> MboxSource | None:
     """An mbox is a file that begins with a separator."""
-    if place.is_dir or separators.begins(place.head) is None or is_lone_message(place.path):
+    if place.is_dir or separators.begins(place.head) is None:
+        return None
+    if is_lone_message(place.path.name, lambda: opening.head(place.path, 1 << 20)):
         return None
     own = mailbox_of(place.path)
     return MboxSource(place.path, place.named(own) if own else place.folder)
