@@ -42,7 +42,7 @@ async def page(datasette: Any, request: Any, template: str, status: int = 200, *
         "short_date": render.short_date,
         "long_date": render.long_date,
         "marked": render.marked,
-        "static": datasette.static,
+        "assets": _assets(datasette),
         "database": None,
         "q": "",
         "mode": "hybrid",
@@ -50,6 +50,15 @@ async def page(datasette: Any, request: Any, template: str, status: int = 200, *
     }
     html = await datasette.render_template(template, helpers | context, request=request)
     return Response.html(html, status=status)
+
+
+def _assets(datasette: Any) -> dict[str, str]:
+    """The addresses of our stylesheet and script, with their hashes. Kept: Datasette looks through every plugin for each."""
+    assets = getattr(datasette, "_oaken_assets", None)
+    if assets is None:
+        assets = {kind: datasette.static(f"oaken.{kind}", plugin="datasette_oaken") for kind in ("css", "js")}
+        datasette._oaken_assets = assets
+    return assets  # type: ignore[no-any-return]
 
 
 async def failed(datasette: Any, request: Any, message: str, status: int) -> Response:
