@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .sections import Section
@@ -60,84 +60,77 @@ def estimate_tokens(text: str) -> float:
     return 0.216 * len(text) + 0.8 * marks + 0.36 * (len(odd) - marks)
 
 
-@dataclass(slots=True)
-class _Piece:
-    """Characters [start, stop) of source ``source``, and their estimated tokens."""
-
-    source: int
-    start: int
-    stop: int
-    tokens: float
+_Span = tuple[int, int]
 
 
-def _spans(text: str, start: int, stop: int, separator: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """[start, stop) cut where ``separator`` matches, white space around each piece left out, empty ones too."""
-    at = start
-    for match in separator.finditer(text, start, stop):
-        yield from _trimmed(text, at, match.end())
-        at = match.end()
-    yield from _trimmed(text, at, stop)
+def _spans(text: str, start: int, stop: int, separator: re.Pattern[str]) -> list[_Span]:
+    """[start, stop) cut after each match of ``separator``, white space around each piece left out, empty ones too."""
+    ends = [match.end() for match in separator.finditer(text, start, stop)]
+    ends.append(stop)
+    spans: list[_Span] = []
+    for end in ends:
+        piece = text[start:end].rstrip()
+        if piece:
+            left = len(piece) - len(piece.lstrip()) if piece[0].isspace() else 0
+            spans.append((start + left, start + len(piece)))
+        start = end
+    return spans
 
 
-def _trimmed(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    piece = text[start:stop]
-    left = len(piece) - len(piece.lstrip())
-    if left < len(piece):
-        yield start + left, start + len(piece.rstrip())
-
-
-def _hard(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _hard(text: str, start: int, stop: int) -> list[_Span]:
     """A run without a space, by length: even the densest script stays below LIMIT."""
-    step = max(40, int((stop - start) * TARGET / max(estimate_tokens(text[start:stop]), 1)))
-    for at in range(start, stop, step):
-        yield from _trimmed(text, at, min(at + step, stop))
+    step = max(24, int((stop - start) * TARGET / max(estimate_tokens(text[start:stop]), 1)))
+    return [(at, min(at + step, stop)) for at in range(start, stop, step)]
 
 
-_FINER: tuple[Callable[[str, int, int], Iterator[tuple[int, int]]], ...] = (
+_FINER: tuple[Callable[[str, int, int], list[_Span]], ...] = (
+    lambda text, start, stop: _spans(text, start, stop, _BLANK_LINES),
     lambda text, start, stop: _spans(text, start, stop, _SENTENCE),
     lambda text, start, stop: _spans(text, start, stop, _LINE),
     lambda text, start, stop: _spans(text, start, stop, _WORD),
     _hard,
 )
-"""Ways to cut what is too long: sentences (and items of a list), lines, words, anywhere."""
+"""Ways to cut what is too long: paragraphs, sentences (and items of a list), lines, words, anywhere."""
 
 
-def _packed(text: str, source: int, spans: Iterable[tuple[int, int]], level: int) -> Iterator[_Piece]:
-    """Neighbouring spans put together up to TARGET; a span that is too long by itself is cut one level finer."""
-    held: _Piece | None = None
-    for start, stop in spans:
-        tokens = estimate_tokens(text[start:stop])
-        if held and (
-            held.tokens + tokens <= TARGET or (min(held.tokens, tokens) < SHORT and held.tokens + tokens <= JOIN)
-        ):
-            held = _Piece(source, held.start, stop, held.tokens + tokens)
+def _pack(text: str, start: int, stop: int, level: int, pieces: list[tuple[int, int, float]]) -> None:
+    """Append [start, stop) to ``pieces`` (start, stop, estimated tokens), cut one level finer where it is too long, and
+    neighbours put together up to TARGET. Pieces that were there before are left alone."""
+    floor = len(pieces)
+    for first, after in _FINER[level](text, start, stop):
+        tokens = estimate_tokens(text[first:after])
+        if tokens > JOIN and level + 1 < len(_FINER):
+            _pack(text, first, after, level + 1, pieces)
             continue
-        if held:
-            yield held
-            held = None
-        if tokens > JOIN and level < len(_FINER):
-            finer = list(_packed(text, source, _FINER[level](text, start, stop), level + 1))
-            yield from finer[:-1]
-            held = finer[-1] if finer else None
-        else:
-            held = _Piece(source, start, stop, tokens)
-    if held:
-        yield held
+        if len(pieces) > floor:
+            before, _, held = pieces[-1]
+            total = held + tokens
+            if total <= TARGET or (total <= JOIN and (held < SHORT or tokens < SHORT)):
+                pieces[-1] = (before, after, total)
+                continue
+        pieces.append((first, after, tokens))
 
 
 def _chunks(section: str, sources: Sequence[str]) -> list[Chunk]:
     """The chunks of one section. Short pieces of neighbouring sources, as between the quotes of a reply, are joined."""
     texts: list[str] = []
     held, tokens = "", 0.0
-    for number, text in enumerate(sources):
-        for piece in _packed(text, number, _spans(text, 0, len(text), _BLANK_LINES), 0):
-            words = text[piece.start : piece.stop]
-            if held and min(tokens, piece.tokens) < SHORT and tokens + piece.tokens <= JOIN:
-                held, tokens = f"{held}\n\n{words}", tokens + piece.tokens
+    for text in sources:
+        pieces: list[tuple[int, int, float]] = []
+        words = text.strip()
+        total = estimate_tokens(words)
+        if total <= TARGET:
+            pieces.append((0, len(words), total))
+            text = words
+        else:
+            _pack(text, 0, len(text), 0, pieces)
+        for start, stop, more in pieces:
+            if held and (more < SHORT or tokens < SHORT) and tokens + more <= JOIN:
+                held, tokens = f"{held}\n\n{text[start:stop]}", tokens + more
                 continue
             if held:
                 texts.append(held)
-            held, tokens = words, piece.tokens
+            held, tokens = text[start:stop], more
     if held:
         texts.append(held)
     return [Chunk(section, position, words, content_hash(words)) for position, words in enumerate(texts)]
@@ -157,6 +150,8 @@ def chunk(text: str, sections: list[Section], *, quoted: bool | None = None) -> 
         del parts["quoted"]
     found: list[Chunk] = []
     for section, sources in parts.items():
+        if not sources:
+            continue
         if section != "authored":
             sources = [_QUOTING.sub("", words) for words in sources]
         found += _chunks(section, sources)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .sectioning.cuts import Cut, Cutter
-from .sectioning.languages import FORWARD_SUBJECT
 from .sectioning.lines import Lines, read_lines
+from .sectioning.tables import FORWARD_SUBJECT, fold
 
 VERSION = 1
 """Raised whenever the same text may come out differently, so that stored sections can be brought up to date."""
@@ -35,7 +35,7 @@ def is_forward(subject: str | None) -> bool:
     if not subject:
         return False
     prefix, colon, _ = subject.strip().replace("：", ":").partition(":")
-    return bool(colon) and prefix.strip().casefold() in FORWARD_SUBJECT
+    return bool(colon) and fold(prefix.strip()) in FORWARD_SUBJECT
 
 
 def section(text: str, subject: str | None = None) -> list[Section]:

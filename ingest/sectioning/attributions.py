@@ -21,13 +21,20 @@ from .tables import (
     TELLING,
     TIME,
     WROTE,
+    WROTE_FIRST,
     WROTE_TIGHT,
 )
 
 LONGEST, MOST_WORDS = 4, 40
 """Lines that an attribution may be wrapped over, and its words."""
 
-_AROUND_WORD = ",;:：\"'“”„«»*_" + INVISIBLE
+_AROUND_WORD = ",;:：\"'“”„«»*" + INVISIBLE
+_BETWEEN_WORDS = str.maketrans(dict.fromkeys(_AROUND_WORD + "<>[]", " "))
+_VERBS = frozenset(WROTE)
+_SHARED = {"sv": ("da", "no"), "ru": ("ru", "uk"), "uk": ("uk",)}
+"""Languages that the verbs of one may really be in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Begins on line ``start``; ``strong`` enough to be believed though no quote follows."""
@@ -39,11 +46,10 @@ class Attribution:
 
 def _verb(folded: str, words: list[str]) -> tuple[int, str] | None:
     """(index of the word, language) of the first word that makes an attribution."""
-    for at, word in enumerate(words):
-        bare = word.strip(_AROUND_WORD)
-        language = WROTE.get(bare) or WROTE.get(bare.strip("()<>[]"))
-        if language:
-            return at, language
+    verbs = _VERBS.intersection(words)
+    if verbs:
+        at = min(map(words.index, verbs))
+        return at, WROTE[words[at]]
     if not folded.isascii():
         for phrase, language in WROTE_TIGHT.items():
             if phrase in folded:
@@ -51,13 +57,14 @@ def _verb(folded: str, words: list[str]) -> tuple[int, str] | None:
     return None
 
 
-def _language(words: list[str], found: str | None) -> str:
+def _language(folded: str, words: list[str], found: str | None) -> str:
     """The language, where the verb is shared or missing, by the small words around it."""
-    if found not in (None, "sv", "ru", "uk"):
-        return found or "und"
-    for word, language in TELLING:
-        if word in words and (found is None or (found == "sv") == (language in ("no", "da"))):
-            return language
+    if found in (None, *_SHARED):
+        for tell, language in TELLING:
+            if language not in _SHARED.get(found or "", (language,)):
+                continue
+            if all(word in words or (word > "\u3000" and word in folded) for word in tell):
+                return language
     return found or "und"
 
 
@@ -80,8 +87,8 @@ def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
 
     ``attached``: a quote follows at once.
     """
-    folded = window.casefold().replace(">", "> ")
-    words = folded.split()
+    folded = window.casefold()
+    words = folded.translate(_BETWEEN_WORDS).split()
     if len(words) > MOST_WORDS:
         return None
     verb = _verb(folded, words)
@@ -92,20 +99,22 @@ def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
     led = date and (LEAD.match(folded) is not None or DATED_START.match(folded) is not None)
     if verb is None:
         # Yandex, mail.ru, mutt and Gmail in Japanese print date, name and address, and no verb.
-        strong = led and bool(TIME.search(folded)) and folded.rstrip().endswith((">", ">\u200e", "]"))
-        return (led, strong, _language(words, None)) if led and (strong or attached) else None
+        timed = TIME.search(folded) is not None
+        strong = led and timed and folded.rstrip(INVISIBLE + " ").endswith((">", "]"))
+        believed = strong or (attached and (led or (timed and date and len(words) <= 14)))
+        return (led, strong, _language(folded, words, None)) if believed else None
     at, language = verb
-    language = _language(words, language)
-    before = [word.strip(_AROUND_WORD) for word in words[:at]]
+    language = _language(folded, words, language)
+    before = words[:at]
     sentence = bool(before) and before[-1] in PRONOUNS
     dated = FULL_DATE.search(folded) is not None and TIME.search(folded) is not None
     bracketed = _bracketed(folded)
-    if led:
+    if led and (at or words[0] in WROTE_FIRST):
         strong = (bracketed or dated) and not sentence
         return (True, strong, language) if strong or (attached and not sentence) else None
     # No date in front: "Name <address> wrote:", or a bare name with a quote right under it.
-    own = window.split()
-    if bracketed and len(own) <= 14 and not sentence and not (before and before[0] in OPENERS):
+    own = window.translate(_BETWEEN_WORDS).split()
+    if bracketed and len(own) <= 20 and not sentence and not (before and before[0] in OPENERS):
         return date, True, language
     if (
         attached
@@ -116,14 +125,32 @@ def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
     return None
 
 
+def _continues(above: str, window: str) -> bool:
+    """Whether a window that begins with a date goes on from the line above: the name and address, and then the date."""
+    return (
+        "@" not in window and "@" in above and "<" in above and above[-1] != "." and not LEAD.match(window.casefold())
+    )
+
+
+def _possible(together: list[str]) -> bool:
+    """Whether lines have an address or a verb at all: what lets most prose go by cheaply."""
+    folded = " ".join(line[:CAP] for line in together).casefold().rstrip("*_ :：\u00a0")
+    if "@" in folded or not _VERBS.isdisjoint(folded.split()):
+        return True
+    return not folded.isascii() and _verb(folded, folded.translate(_BETWEEN_WORDS).split()) is not None
+
+
 def attribution_ending(lines: Lines, i: int, floor: int, *, attached: bool) -> Attribution | None:
     """The attribution whose last line is ``i``, not reaching above line ``floor``; None if there is none.
 
     ``attached``: a quote follows, so that weaker evidence will do. Of several readings, one that begins with a date wins,
     then the shortest.
     """
+    first = max(floor, i - LONGEST + 1)
+    if not _possible(lines.stripped[first : i + 1]):
+        return None
     window, fallback = "", None
-    for start in range(i, max(floor, i - LONGEST + 1) - 1, -1):
+    for start in range(i, first - 1, -1):
         line = lines.stripped[start]
         if lines.kinds[start] != TEXT or len(line) > CAP:
             break
@@ -132,7 +159,8 @@ def attribution_ending(lines: Lines, i: int, floor: int, *, attached: bool) -> A
         if weighed is None:
             continue
         led, strong, language = weighed
-        if led:
+        if led and not _continues(lines.stripped[start - 1] if start > first else "", window):
             return Attribution(start, language, strong)
-        fallback = fallback or Attribution(start, language, strong)
+        if fallback is None or (strong and not fallback.strong):
+            fallback = Attribution(start, language, strong)
     return fallback

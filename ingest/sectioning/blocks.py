@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from .languages import PLAIN_DATES
-from .lines import INVISIBLE, TEXT, Lines, field_of
-from .tables import CAP, LOTUS, TIME
+from .lines import INVISIBLE, RULE_CHARACTERS, TEXT, Lines, field_of
+from .tables import CAP, LOTUS, PLAIN_DATES, TIME
 
 LONGEST = 60
 """Lines that a block may take, with long lists of recipients wrapped."""
-
-RULE_CHARACTERS = "-_=*+~#<>[]–—―•·«»| \t"
 
 _UNSEEN = str.maketrans("", "", INVISIBLE)
 
@@ -73,7 +70,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
             break
         else:
             # A wrapped value: a list of people as long as it likes, anything else for two lines.
-            loose += not ("@" in line or line.endswith((",", ";")) or "/" in line)
+            loose += not ("@" in line or line.endswith((",", ";")) or ("/" in line and "," in line))
             if loose > 2:
                 break
         address = address or "@" in line

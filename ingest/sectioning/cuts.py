@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from . import lines as ln
 from .attributions import Attribution, attribution_ending
-from .blocks import RULE_CHARACTERS, Block, begins_above, read_block
-from .lines import Lines
+from .blocks import Block, begins_above, read_block
+from .lines import RULE_CHARACTERS, Lines
 from .notices import anchors_in, list_footer, notices
-from .tables import CAP, DIFF_CHANGE, FORWARDED, FORWARDED_PREFIXES, ORIGINAL
+from .tables import CAP, DIFF_CHANGE, FORWARDED, FORWARDED_PREFIXES, ORIGINAL, fold
 
 NEAR = 6
 """Blank lines that may lie between an announcement and what it announces."""
@@ -114,20 +114,20 @@ class Cutter:
         """A run of quoted lines, with the attribution right above it."""
         lines = self.lines
         kind, stop = lines.kinds[i], lines.run(i)
+        if kind == ln.QUOTE and (torn := self._torn(i)):
+            self._take(torn.start, i + 1, "quoted", f"attribution:{torn.language}")
+            if self.at < stop:
+                self._take(self.at, stop, "quoted", "quote:>")
+            return
         above = lines.text_above(i, max(self.at, i - NEAR))
         found = None
         if above >= self.at and lines.kinds[above] == ln.TEXT:
             found = attribution_ending(lines, above, self.at, attached=True)
         if kind == ln.QUOTE:
             first = lines.stripped[i].strip("> \t")
-            core = first.rstrip(": ：").casefold()
+            core = fold(first.rstrip(": ："))
             if core in FORWARDED:
                 self._forward(i, i + 1, FORWARDED[core])
-                return
-            if found is None and len(first) < 24 and (found := self._torn(i, first)):
-                self._take(found.start, i + 1, "quoted", f"attribution:{found.language}")
-                if self.at < stop:
-                    self._take(self.at, stop, "quoted", "quote:>")
                 return
             if found is None and self._typed(i, stop, above):
                 return
@@ -147,18 +147,20 @@ class Cutter:
             self._take(found.start, above + 1, "quoted", f"attribution:{found.language}")
         self._take(i, stop, "quoted", why)
 
-    def _torn(self, i: int, first: str) -> Attribution | None:
+    def _torn(self, i: int) -> Attribution | None:
         """An attribution whose address was torn before its ``>``, which then looks like a quote: ``> wrote:``."""
         lines = self.lines
-        if i <= self.at or not first.endswith((":", "：")) or lines.kinds[i - 1] != ln.TEXT:
+        first = lines.stripped[i].strip("> \t")
+        if not 2 < len(first) < 24 or first[-1] not in ":：" or i <= self.at or lines.kinds[i - 1] != ln.TEXT:
             return None
         above = lines.stripped[i - 1]
         if above.rfind("<") <= above.rfind(">"):
             return None
-        joined = Lines("", [*lines.stripped[max(self.at, i - 3) : i - 1], f"{above}> {first}"], [], bytearray(), [], [])
-        joined.kinds = bytearray([*lines.kinds[max(self.at, i - 3) : i - 1], ln.TEXT])
-        found = attribution_ending(joined, len(joined) - 1, 0, attached=True)
-        return Attribution(found.start + max(self.at, i - 3), found.language, True) if found else None
+        floor = max(self.at, i - 3)
+        texts = [*lines.stripped[floor : i - 1], f"{above}> {first}"]
+        joined = Lines("", texts, [], bytearray([*lines.kinds[floor : i - 1], ln.TEXT]), [], [], [])
+        found = attribution_ending(joined, len(texts) - 1, 0, attached=True)
+        return Attribution(found.start + floor, found.language, True) if found else None
 
     def _typed(self, i: int, stop: int, above: int) -> bool:
         """Lines that begin with ``>`` for another reason: mbox's ``>From``, diff's added lines, a prompt, a heading."""
@@ -189,7 +191,7 @@ class Cutter:
     def _colon(self, i: int) -> None:
         lines = self.lines
         if len(lines.stripped[i]) < 60:
-            core = lines.stripped[i].strip(RULE_CHARACTERS + ":：").casefold()
+            core = fold(lines.stripped[i].strip(RULE_CHARACTERS + ":："))
             if core in FORWARDED:
                 self._forward(i, i + 1, FORWARDED[core])
                 return
@@ -248,7 +250,7 @@ class Cutter:
     def _rule(self, i: int) -> None:
         """A line that begins with a rule: a marker, if its words are one's."""
         line = self.lines.stripped[i]
-        core = line.strip(RULE_CHARACTERS + ":：").casefold()
+        core = fold(line.strip(RULE_CHARACTERS + ":："))
         if core in ORIGINAL:
             self._original(i, ORIGINAL[core])
         elif core in FORWARDED:
@@ -264,7 +266,7 @@ class Cutter:
 
     def _phrase(self, i: int) -> None:
         """A bare phrase is a marker only if header fields follow."""
-        core = self.lines.stripped[i].strip(RULE_CHARACTERS + ":：").casefold()
+        core = fold(self.lines.stripped[i].strip(RULE_CHARACTERS + ":："))
         block = self._block_below(i + 1)
         if block and block.marked:
             if core in FORWARDED:

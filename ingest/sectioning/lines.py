@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
-from .tables import CAP, FIELD_CAP, FIELDS, NAME_QUOTE, PHRASES, PROMPTS
+from .tables import CAP, FIELD_CAP, FIELDS, NAME_QUOTE, PHRASES, PROMPTS, fold
 
 BLANK, TEXT, QUOTE, PIPE, NAMED = range(5)
 """Kinds of line: nothing; words; ``>``; ``|``; initials and ``>``."""
@@ -22,10 +22,11 @@ base64 or uuencode; the first line of a run of quoting."""
 INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 """Marks of direction and width, which clients put around dates and before lines in right-to-left scripts."""
 
+RULE_CHARACTERS = "-_=*+~#<>[]–—―•·«»| \t"
 _RULES = frozenset("-_=*+~#<[–—―•·«")
 _ODD = _RULES | frozenset("|" + INVISIBLE)
-_ENDS = frozenset(":：*_")
-_DELIMITERS = frozenset({"--", "- --", "—", "––", "–", "--=20"})
+_ENDS = frozenset(":：*_" + INVISIBLE)
+DELIMITERS = frozenset({"--", "- --", "—", "––", "–", "--=20"})
 _AROUND_NAME = "*_>|\t \u00a0" + INVISIBLE
 
 ENCODED_LINE = 60
@@ -36,7 +37,8 @@ ENCODED_LINE = 60
 class Lines:
     """A body by lines: each stripped (lines of a ``>`` run are left as they are), its kind, and the marks among them.
 
-    ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>``.
+    ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>``; ``rules``
+    are the lines that are nothing but a rule, or ``-- ``.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Lines:
     kinds: bytearray
     marks: list[tuple[int, int]]
     runs: list[int]
+    rules: list[int]
 
     def __len__(self) -> int:
         return len(self.stripped)
@@ -82,8 +85,9 @@ _RUNS = {kind: re.compile(bytes([91, 92, 48, kind, 93, 42])) for kind in (QUOTE,
 def field_of(line: str) -> tuple[tuple[tuple[str, str], ...], str, str] | None:
     """``((role, language), …), name, value`` where a stripped line is ``Name: value`` with a field name that is known."""
     stop = line.find(":", 0, FIELD_CAP)
-    if stop < 0:
-        stop = line.find("：", 0, FIELD_CAP)
+    wide = -1 if line.isascii() else line.find("：", 0, FIELD_CAP)
+    if 0 < wide < stop or stop < 0:
+        stop = wide
     if stop < 1:
         return None
     name = line[:stop].strip(_AROUND_NAME).casefold()
@@ -93,7 +97,7 @@ def field_of(line: str) -> tuple[tuple[tuple[str, str], ...], str, str] | None:
 
 def _odd_mark(s: str) -> int | None:
     """The mark of a line that begins with a character of rules, if any."""
-    if s in _DELIMITERS:
+    if s in DELIMITERS:
         return DELIMITER
     if s.startswith("-----BEGIN PGP"):
         return ARMOR
@@ -109,6 +113,7 @@ def read_lines(text: str) -> Lines:
     kinds = bytearray(len(raw))
     marks: list[tuple[int, int]] = []
     runs: list[int] = []
+    rules: list[int] = []
     mark = marks.append
     angles, wide = ">" in text, "：" in text
     last = BLANK
@@ -149,12 +154,15 @@ def read_lines(text: str) -> Lines:
             odd = _odd_mark(s)
             if odd is not None:
                 mark((i, odd))
+                if odd == DELIMITER or (odd == RULE and not s.strip(RULE_CHARACTERS)):
+                    rules.append(i)
         elif angles and "A" <= first <= "Z" and ">" in s[:13] and _named(s):
             kinds[i] = NAMED
             if last != NAMED:
                 mark((i, RUN))
                 last = NAMED
             continue
+        fresh = last != TEXT
         kinds[i] = last = TEXT
         stop = s.find(":", 0, FIELD_CAP)
         if (stop > 0 or (wide and "：" in s[:FIELD_CAP])) and field_of(s):
@@ -162,16 +170,16 @@ def read_lines(text: str) -> Lines:
             continue
         size = len(s)
         if s[-1] in _ENDS:
-            if s[-1] in ":：" or (size > 6 and s.rstrip("*_ ")[-1:] in (":", "：")):
+            if s[-1] in ":：" or (size > 6 and s.rstrip("*_ " + INVISIBLE)[-1:] in (":", "：")):
                 mark((i, COLON))
         elif size < 40:
-            if s.casefold() in PHRASES:
+            if fresh and fold(s) in PHRASES:
                 mark((i, PHRASE))
             elif first == "b" and s.startswith("begin ") and s[6:9].isdigit():
                 mark((i, ENCODED))
         elif size >= ENCODED_LINE and " " not in s:
             mark((i, ENCODED))
-    return Lines(text, raw, ends, kinds, marks, runs)
+    return Lines(text, raw, ends, kinds, marks, runs, rules)
 
 
 def _named(s: str) -> bool:

@@ -7,12 +7,22 @@ leaving words authored: a span must look the part and be short.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from . import languages as words
-from .blocks import RULE_CHARACTERS
-from .lines import DELIMITER, RULE, Lines
-from .tables import ASCII_NOTICE_ANCHORS, CAP, CONTACT, NOTICE_ANCHORS, SENT_FROM
+from .lines import DELIMITERS, RULE_CHARACTERS, Lines
+from .tables import (
+    BANNERS,
+    CAP,
+    CONTACT,
+    DEVICES,
+    FOOTERS,
+    NOTICE_ANCHORS,
+    NOTICE_CUES,
+    NOTICE_OPENINGS,
+    SENT_FROM,
+    SENT_FROM_ENDS,
+    fold,
+)
 
 Span = tuple[int, int, str, str]
 """(first line, line after the last, section, why)"""
@@ -23,19 +33,13 @@ SIGNATURE_LINES, SLOPPY_SIGNATURE_LINES, FOOTER_LINES = 30, 12, 16
 NOTICE_LINES, NOTICE_CHARACTERS = 40, 6000
 """A paragraph beyond these is no notice."""
 
-_NOTICE_CUES = (
-    words.NOTICE_AUDIENCE,
-    words.NOTICE_SECRET,
-    words.NOTICE_ERROR,
-    words.NOTICE_FORBIDDEN,
-    words.NOTICE_OTHER,
-)
+OPENING = 150
+"""Characters within which a notice says what it speaks of."""
 
 
 def anchors_in(text: str) -> tuple[str, ...]:
     """Those of the words that any legal notice or banner has which occur in ``text``."""
-    folded = text.casefold()
-    return tuple(a for a in (ASCII_NOTICE_ANCHORS if text.isascii() else NOTICE_ANCHORS) if a in folded)
+    return tuple(anchor for letter, anchors in NOTICE_ANCHORS if letter in text for anchor in anchors if anchor in text)
 
 
 def _texts(lines: Lines, start: int, stop: int) -> int:
@@ -43,35 +47,30 @@ def _texts(lines: Lines, start: int, stop: int) -> int:
     return max(0, stop - start) - lines.kinds.count(0, start, stop)
 
 
-def _marks(lines: Lines, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The marks of lines [start, stop)."""
-    marks = lines.marks
-    at = bisect_left(marks, (start, -1))
-    while at < len(marks) and marks[at][0] < stop:
-        yield marks[at]
-        at += 1
+def _rules(lines: Lines, start: int, stop: int) -> list[int]:
+    """Those of lines [start, stop) that are rules or ``-- ``."""
+    rules = lines.rules
+    return rules[bisect_left(rules, start) : bisect_left(rules, stop)] if rules else []
 
 
 def list_footer(lines: Lines, start: int, stop: int) -> Span | None:
     """The footer that a mailing list put under the message: a rule, then few lines that speak of the list."""
-    for i, kind in _marks(lines, max(start, stop - 2 * FOOTER_LINES), stop):
-        if kind not in (RULE, DELIMITER) or _texts(lines, i, stop) > FOOTER_LINES:
-            continue
-        if lines.stripped[i].strip(RULE_CHARACTERS):
+    for i in _rules(lines, max(start, stop - 2 * FOOTER_LINES), stop):
+        if _texts(lines, i, stop) > FOOTER_LINES:
             continue
         below = " ".join(line[:CAP] for line in lines.stripped[i + 1 : stop]).casefold()
-        if any(cue in below for cue in words.FOOTERS) and ("@" in below or "://" in below or "www." in below):
+        if any(cue in below for cue in FOOTERS) and ("@" in below or "://" in below or "www." in below):
             return i, stop, "disclaimer", "list-footer"
     return None
 
 
 def _is_notice(paragraph: str) -> str | None:
     """``legal`` or ``banner`` if a case-folded paragraph is one; None if it is prose."""
-    if len(paragraph) < 700 and any(cue in paragraph for cue in words.BANNERS):
+    if len(paragraph) < 700 and any(cue in paragraph for cue in BANNERS):
         return "banner"
     if len(paragraph) < 60:
         return None
-    audience, secret, error, forbidden, other = (any(cue in paragraph for cue in cues) for cues in _NOTICE_CUES)
+    audience, secret, error, forbidden, other = (any(cue in paragraph for cue in cues) for cues in NOTICE_CUES)
     if audience + secret + error + forbidden + other >= 3:
         return "legal"
     return "legal" if audience and (secret or error) and len(paragraph) > 120 else None
@@ -86,14 +85,26 @@ def legal_notices(lines: Lines, start: int, stop: int, anchors: Sequence[str]) -
         while end < stop and lines.kinds[end]:
             end += 1
         if end - i < NOTICE_LINES and lines.ends[end - 1] - lines.ends[i] < NOTICE_CHARACTERS:
-            paragraph = " ".join(lines.stripped[i:end])[:NOTICE_CHARACTERS].casefold()
-            if any(anchor in paragraph for anchor in anchors) and (why := _is_notice(paragraph)):
+            paragraph = " ".join(lines.stripped[i:end])
+            if (
+                any(anchor in paragraph for anchor in anchors)
+                and (end - i > 1 or _opens(paragraph))
+                and (why := _is_notice(paragraph.casefold()))
+            ):
+                while i < end - 1 and not _opens(lines.stripped[i]):
+                    i += 1
                 above = lines.text_above(i, max(start, i - 3))
                 if above >= start and (not found or above >= found[-1][1]) and _heads(lines.stripped[above]):
                     i = above
                 found.append((i, end, "disclaimer", why))
         i = lines.next_text(end, stop)
     return found
+
+
+def _opens(line: str) -> bool:
+    """Whether a line can begin a notice. Lines above it in its paragraph are someone's"""
+    low = line[:OPENING].casefold()
+    return any(opening in low for opening in NOTICE_OPENINGS)
 
 
 def _heads(line: str) -> bool:
@@ -108,19 +119,19 @@ def sent_from(line: str) -> bool:
     """Whether a line is what a telephone or an app adds by itself."""
     if len(line) > 160:
         return False
-    low = line.casefold()
+    low = fold(line)
     begins = low.lstrip("-–—*_[(<\"' ").startswith(SENT_FROM)
-    if not (begins or low.rstrip(" .!)>]*_").endswith(words.SENT_FROM_ENDS)):
+    if not (begins or low.rstrip(" .!)>]*_").endswith(SENT_FROM_ENDS)):
         return False
-    if any(device in low for device in words.DEVICES):
+    if any(device in low for device in DEVICES):
         return len(low.split()) <= 16 and not ("," in low and low.endswith("."))
     return begins and len(low.split()) <= 8 and low[-1] not in ".,;:?!" and "," not in low
 
 
 def _delimited(lines: Lines, start: int, stop: int) -> Span | None:
     """From ``-- `` (RFC 3676 section 4.3) down, if what follows is short enough to be a signature."""
-    for i, kind in _marks(lines, start, stop):
-        if kind == DELIMITER:
+    for i in _rules(lines, start, stop):
+        if lines.stripped[i] in DELIMITERS:
             exact = lines.text[lines.start(i) : lines.start(i + 1)].rstrip("\n").endswith("-- ")
             if _texts(lines, i + 1, stop) <= (SIGNATURE_LINES if exact else SLOPPY_SIGNATURE_LINES):
                 return i, stop, "signature", "delimiter"
@@ -129,12 +140,10 @@ def _delimited(lines: Lines, start: int, stop: int) -> Span | None:
 
 def _ruled(lines: Lines, start: int, stop: int) -> Span | None:
     """Under a rule at the very end: a few short lines below underscores, or a block of ways to reach someone."""
-    for i, kind in _marks(lines, max(start, stop - 2 * FOOTER_LINES), stop):
+    for i in _rules(lines, max(start, stop - 2 * FOOTER_LINES), stop):
         rule = lines.stripped[i]
-        if kind != RULE or len(rule) < 4 or rule.strip(RULE_CHARACTERS):
-            continue
         below = [line for line in lines.stripped[i + 1 : stop] if line]
-        if not 1 <= len(below) <= FOOTER_LINES or max(map(len, below)) > 90:
+        if len(rule) < 4 or not 1 <= len(below) <= FOOTER_LINES or max(map(len, below)) > 90:
             continue
         if len(below) <= 4 and len(rule) >= 5 and not rule.strip("_"):
             return i, stop, "signature", "underscores"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from . import additions
 from . import languages as words
 
 CAP = 400
@@ -13,13 +14,22 @@ CAP = 400
 _TIGHT = "\u0590-\u06ff\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 
-def _invert(table: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def fold(text: str) -> str:
+    """Case-folded, and Turkish's dotted capital I as a plain i."""
+    return text.casefold().replace("\u0307", "")
+
+
+def _invert(table: dict[str, str]) -> dict[str, str]:
     """phrase -> the first language that lists it."""
     inverted: dict[str, str] = {}
     for language, phrases in table.items():
-        for phrase in phrases:
-            inverted.setdefault(phrase.casefold(), language)
+        for phrase in phrases.split("|"):
+            inverted.setdefault(fold(phrase), language)
     return inverted
+
+
+def _folded(phrases: str) -> tuple[str, ...]:
+    return tuple(fold(phrase) for phrase in phrases.split("|"))
 
 
 def _alternatives(phrases: list[str]) -> str:
@@ -32,28 +42,28 @@ FORWARDED = _invert(words.FORWARDED)
 FORWARDED_PREFIXES = tuple(sorted(FORWARDED, key=len, reverse=True))
 PHRASES = frozenset(ORIGINAL) | frozenset(FORWARDED)
 
-PRONOUNS = frozenset(words.PRONOUNS.split())
-PARTICLES = frozenset(words.PARTICLES.split())
-OPENERS = frozenset(words.OPENERS.split())
+PRONOUNS, PARTICLES, OPENERS = (
+    frozenset(_folded(phrases)) for phrases in (words.PRONOUNS, words.PARTICLES, words.OPENERS)
+)
 WROTE = _invert(words.WROTE)
 WROTE_TIGHT = _invert(words.WROTE_TIGHT)
-TELLING = tuple((word, language) for language, tell in words.TELLING.items() for word in tell)
+WROTE_FIRST = frozenset(_folded(words.WROTE_FIRST))
+TELLING = tuple((word.split(), language) for language, tell in words.TELLING.items() for word in tell.split("|"))
 
 FIELDS: dict[str, tuple[tuple[str, str], ...]] = {}
 """Header field name, case-folded -> (role, language) pairs."""
 for _language, _roles in words.FIELDS.items():
     for _role, _names in _roles.items():
-        for _name in _names:
-            FIELDS[_name.casefold()] = (*FIELDS.get(_name.casefold(), ()), (_role, _language))
+        for _name in _folded(_names):
+            FIELDS[_name] = (*FIELDS.get(_name, ()), (_role, _language))
 FIELD_CAP = max(map(len, FIELDS)) + 6
 
-_LEADS = {lead.casefold() for leads in words.LEADS.values() for lead in leads}
-LEAD = re.compile(rf"\W*(?:{_alternatives(list(_LEADS))})(?=\W|\d|[{_TIGHT}])")
+LEAD = re.compile(rf"\W*(?:{_alternatives(list(_invert(words.LEADS)))})(?=\W|\d|[{_TIGHT}])")
 DATED_START = re.compile(r"\W*(?:[^\W\d]+[.,]*\s+){0,4}\d{1,4}(?![\d)])")
 """A date within the first words of a line, whatever the language."""
 FULL_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|\d{4}\s?[年년]|(?<!\d)(?:19|20)\d\d(?!\d)|\d/\d{1,2}/\d\d")
 DATE = re.compile(
-    rf"{FULL_DATE.pattern}|\d{{1,2}}[./]\s?\d{{1,2}}\.|\d{{1,2}}\.?\s+(?:de\s+)?[^\W\d]{{3,}}|[^\W\d]{{3,}}\.?\s+\d{{1,2}}(?!\d)"
+    rf"{FULL_DATE.pattern}|\d{{1,2}}[./]\s?\d{{1,2}}\.|(?<![\d:.h])\d{{1,2}}\.?\s+(?:de\s+)?[^\W\d]{{3,}}|[^\W\d]{{3,}}\.?\s+\d{{1,2}}(?!\d|[:.h]\d)"
 )
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d{2}(?!\d)|\d{1,2}\s?[ap]\.?m\b|\d\s?[時时點点시]")
 ADDRESS = re.compile(r"[^\s<>@\"]{1,80}@[^\s<>@\",;]{1,80}")
@@ -68,11 +78,26 @@ LOTUS = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}[\s,]+(?:at\s+)?\d{1,2}:\d{2
 DIFF_CHANGE = re.compile(r"\d[\d,]*[acd]\d[\d,]*$")
 """A hunk of `diff` in its normal form, under which `>` means an added line."""
 
-SENT_FROM = tuple(_invert(words.SENT_FROM))
+PLAIN_DATES = _folded(words.PLAIN_DATES)
+FORWARD_SUBJECT = frozenset(_folded(words.FORWARD_SUBJECT))
 
-NOTICE_ANCHORS = tuple(words.NOTICE_ANCHORS)
-ASCII_NOTICE_ANCHORS = tuple(filter(str.isascii, words.NOTICE_ANCHORS))
-
+SENT_FROM = tuple(_invert(additions.SENT_FROM))
+SENT_FROM_ENDS = _folded(additions.SENT_FROM_ENDS)
+DEVICES = _folded(additions.DEVICES)
+NOTICE_CUES = tuple(
+    _folded(phrases)
+    for phrases in (
+        additions.NOTICE_AUDIENCE,
+        additions.NOTICE_SECRET,
+        additions.NOTICE_ERROR,
+        additions.NOTICE_FORBIDDEN,
+        additions.NOTICE_OTHER,
+    )
+)
+NOTICE_ANCHORS = tuple((letter, tuple(anchors.split("|"))) for letter, anchors in additions.NOTICE_ANCHORS)
+NOTICE_OPENINGS = _folded(additions.NOTICE_OPENINGS)
+BANNERS = _folded(additions.BANNERS)
+FOOTERS = _folded(additions.FOOTERS)
 CONTACT = re.compile(
     r"https?://|www\.|[\w.+-]+@[\w-]+\.\w|\+?\(?\d[\d\s().+/-]{6,}\d|\b(?:tel|phone|fax|mobile|cell|mob|icq|skype|jabber|aim)\b\W",
     re.IGNORECASE,
