@@ -9,7 +9,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from email.message import EmailMessage, Message
 from email.utils import parsedate_to_datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from ingest import demo
 from ingest.demo.plays import scenes
 from ingest.demo.stories import PLAYS
 
-SHA256_OF_SEED_1 = "pin"
+SHA256_OF_SEED_1 = "a897206e5bf5a6b3be4033ffa50b464b3beafc2cc1d5add64fc1cab1ffd66c9e"
 
 MESSAGES = list(demo.messages())
 FACTS = [fact for fact in demo.facts() if fact.message_ids]
@@ -134,6 +136,14 @@ STOP_WORDS = {
 }
 
 
+@cache
+def read(message: demo.DemoMessage) -> EmailMessage:
+    """The message as the standard library's modern policy reads it: slow, so once."""
+    parsed = email.message_from_bytes(message.raw, policy=email.policy.default)
+    assert isinstance(parsed, EmailMessage)
+    return parsed
+
+
 def digest(messages: list[demo.DemoMessage]) -> str:
     whole = hashlib.sha256()
     for message in messages:
@@ -201,22 +211,21 @@ def test_a_reply_comes_after_what_it_answers_and_names_its_whole_thread() -> Non
     assert replies > 350
 
 
-@pytest.mark.parametrize("policy", [email.policy.compat32, email.policy.default], ids=["compat32", "default"])
-def test_every_message_is_read_without_defects(policy: email.policy.Policy) -> None:
-    assert [defect for message in MESSAGES for defect in defects(message.raw, policy)] == []
+def test_every_message_is_read_without_defects() -> None:
+    assert [defect for message in MESSAGES for defect in defects(read(message))] == []
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers())
 def test_any_seed_makes_sound_mail(seed: int) -> None:
     messages = list(demo.messages(seed))
-    assert [d for message in messages for d in defects(message.raw, email.policy.default)] == []
+    assert [d for message in messages for d in defects(email.message_from_bytes(message.raw))] == []
     assert len({m.internet_message_id for m in messages}) == len(messages)
 
 
-def defects(raw: bytes, policy: email.policy.Policy) -> list[object]:
+def defects(message: Message) -> list[object]:
     found: list[object] = []
-    for part in email.message_from_bytes(raw, policy=policy).walk():
+    for part in message.walk():
         found += part.defects
         found += [defect for value in part.values() for defect in getattr(value, "defects", ())]
         if part.get_content_maintype() == "text":
@@ -236,7 +245,7 @@ def test_headers_and_lines_keep_to_the_lengths_of_rfc_5322() -> None:
 
 def test_headers_say_what_the_demo_says_of_the_message() -> None:
     for message in MESSAGES:
-        parsed = email.message_from_bytes(message.raw, policy=email.policy.default)
+        parsed = read(message)
         assert parsed["Message-ID"] == message.internet_message_id
         assert parsed["Subject"] == message.subject
         assert parsedate_to_datetime(str(parsed["Date"])) == message.when
@@ -246,14 +255,14 @@ def test_headers_say_what_the_demo_says_of_the_message() -> None:
 def test_what_the_writer_wrote_stands_in_the_body() -> None:
     for message in MESSAGES:
         if message.client:
-            body = email.message_from_bytes(message.raw, policy=email.policy.default).get_body(("plain",))
+            body = read(message).get_body(("plain",))
             shown = "".join(body.get_content().split())
             assert [p for p in message.authored.split("\n\n") if "".join(p.split()) not in shown] == []
 
 
 def test_addresses_and_numbers_are_those_set_aside_for_fiction() -> None:
     for message in MESSAGES:
-        parsed = email.message_from_bytes(message.raw, policy=email.policy.default)
+        parsed = read(message)
         texts = [message.raw.partition(b"\n\n")[0].decode("ascii")]
         texts += [str(p.get_content()) for p in parsed.walk() if p.get_content_maintype() == "text"]
         hosts = {host for text in texts for host in re.findall(r"@([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+)", text)}
@@ -316,7 +325,7 @@ def test_one_asking_paragraph_is_quoted_by_many_but_written_once() -> None:
 
 
 def plain(message: demo.DemoMessage) -> str:
-    return str(email.message_from_bytes(message.raw, policy=email.policy.default).get_body(("plain",)).get_content())
+    return str(read(message).get_body(("plain",)).get_content())
 
 
 def test_every_fact_stands_in_the_mail_and_is_asked_in_every_way() -> None:
@@ -373,7 +382,7 @@ def test_counted_messages_are_by_the_one_who_is_said_to_ask() -> None:
     }
 
 
-COUNTS = {"ruth-asks-weekend": 54, "tom-asks-weekend": 7, "heating-complaint": 6}
+COUNTS = {"ruth-asks-weekend": 58, "tom-asks-weekend": 7, "heating-complaint": 6}
 
 
 def test_an_mbox_splits_back_into_the_same_messages(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from html import escape
 
 from . import files, wire
-from .calendar import MONTHS, at, header_date, spoken
+from .calendar import MONTHS, at, clock, header_date, local, spoken
 from .dice import Dice
 from .letters import Mail
 from .people import TOM, Person
-from .phrases import Teller, deck
+from .phrases import Teller
 from .post import Post, rows_of, trace
 
 LETTERS = (
@@ -20,11 +20,13 @@ LETTERS = (
     ("quill", Person("Quillmark Books", "hello@quillmarkbooks.example.com", ""), "9 Market Hill, Skipton", 170),
 )
 SHOPS = (
-    (Person("Tallow & Pine", "orders@tallowandpine.example.com", ""), "TP"),
-    (Person("Fellgate Outdoors", "noreply@fellgate.example.com", ""), "FG-"),
-    (Person("Moorside Cycles", "shop@moorsidecycles.example.net", ""), "MC/"),
-    (Person("Uniform & Co", "service@uniformandco.example.com", ""), "UCO-"),
+    (Person("Tallow & Pine", "orders@tallowandpine.example.com", ""), "TP", "home"),
+    (Person("Fellgate Outdoors", "noreply@fellgate.example.com", ""), "FG-", "outdoors"),
+    (Person("Moorside Cycles", "shop@moorsidecycles.example.net", ""), "MC/", "cycling"),
+    (Person("Uniform & Co", "service@uniformandco.example.com", ""), "UCO-", "school"),
 )
+MOVED = at(2021, 8, 1)  # to Carrick Terrace, see texts/home.play
+PAYEES = ("YORKS WATER", "LARKFIELD SCH", "OTTERS SWIM", "TARN ENERGY")
 CODE = Person("Codeharbour", "notifications@codeharbour.example.com", "")
 BANK = Person("Aire Valley Bank", "alerts@airevalleybank.example.com", "")
 CALENDAR = Person("Calendar", "calendar@notify.example.org", "")
@@ -87,6 +89,7 @@ def newsletters(post: Post, dice: Dice) -> None:
         day = at(2018, 1, 3) + timedelta(days=dice.between(0, 60))
         while day.year < 2026:
             when = day + timedelta(minutes=dice.between(330, 720), seconds=dice.below(60))
+            tell.month = when.month
             slots = {"month": MONTHS[when.month - 1], "pounds": str(dice.between(5, 29))}
             items = [tell.paragraphs(f"{topic}.item", **slots) for _ in range(dice.between(2, 4))]
             subject = tell.say(f"{topic}.subject", **slots)
@@ -137,20 +140,17 @@ def orders(post: Post, dice: Dice) -> None:
     tell = Teller("bulk", dice)
     day = at(2018, 1, 20)
     while day.year < 2026:
-        shop, prefix = dice.pick(SHOPS)
+        shop, prefix, kind = dice.pick(SHOPS)
         when = day + timedelta(minutes=dice.between(420, 1380), seconds=dice.below(60))
         number = prefix + dice.digits(7)
-        bought = [
-            (
-                tell.say("items", age=f"{when.year - 2012}-{when.year - 2011}"),
-                dice.between(1, 2),
-                dice.between(349, 7900),
-            )
-            for _ in range(dice.between(1, 3))
-        ]
+        tell.month = when.month
+        bought = []
+        for _ in range(dice.between(1, 3)):
+            name, price = tell.paragraphs(f"items.{kind}", age=f"{when.year - 2012}-{when.year - 2011}")
+            bought.append((name, 2 if dice.chance(0.2) else 1, round(float(price) * 100)))
         post_bulk(
             *(post, dice, shop, when, tell.say("order.subject", number=number)),
-            html=_confirmation(dice, shop, number, bought),
+            html=_confirmation(dice, shop, number, bought, when),
             extra=["Auto-Submitted: auto-generated", f"X-Order: {number}"],
             tags=["order", "html-only"],
             words=[number, *(name for name, _, _ in bought)],
@@ -158,34 +158,19 @@ def orders(post: Post, dice: Dice) -> None:
         track = f"PW{dice.digits(9)}GB"
         arrives = when + timedelta(days=dice.between(1, 3), minutes=dice.between(0, 300))
         if dice.chance(0.5) and arrives.year < 2026:
+            state, told = tell.paragraphs("parcel")
             post_bulk(
-                *(
-                    post,
-                    dice,
-                    COURIER,
-                    arrives,
-                    f"Your parcel {track} {dice.pick(('is on its way', 'has been delivered'))}",
-                ),
-                text=(
-                    f"Your parcel from {shop.name}\n\nTracking number: {track}\nSender's reference: {number}\n\n"
-                    + dice.pick(
-                        (
-                            "It was handed to: HALLAM, at the door.",
-                            "It was left with a neighbour, at number 17.",
-                            "We left it in your safe place (porch). There is a photograph on the tracking page.",
-                            "Today between 11:05 and 12:05. Your driver is Imran.",
-                            "We called and nobody was in. We will try again on the next working day.",
-                        )
-                    )
-                    + f"\n\nhttps://parcelwren.example.com/t/{track}\n\nPlease don't reply to this message."
-                ),
+                *(post, dice, COURIER, arrives, f"Your parcel {track} {state}"),
+                text=f"Your parcel from {shop.name}\n\nTracking number: {track}\nSender's reference: {number}\n\n{told}\n\n"
+                f"https://parcelwren.example.com/t/{track}\n\nPlease don't reply to this message.",
                 extra=["Auto-Submitted: auto-generated"],
                 tags=["notification"],
             )
         day += timedelta(days=dice.between(22, 66))
 
 
-def _confirmation(dice: Dice, shop: Person, number: str, bought: Sequence[tuple[str, int, int]]) -> str:
+def _confirmation(dice: Dice, shop: Person, number: str, bought: Sequence[tuple[str, int, int]], when: datetime) -> str:
+    home = "Flat 2, 31 Carrick Terrace" if when >= MOVED else "Flat 1, 8 Beck Street"
     total = sum(count * pence for _, count, pence in bought)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td align=right>{count}</td><td align=right>&pound;{count * pence / 100:.2f}</td></tr>\n"
@@ -199,7 +184,7 @@ def _confirmation(dice: Dice, shop: Person, number: str, bought: Sequence[tuple[
         f" Your order number is <b>{number}</b>.</p>\n<table width=600 border=0 cellpadding=4>\n<tr><th align=left>Item</th>"
         f"<th>Qty</th><th>Price</th></tr>\n{rows}<tr><td colspan=2>Delivery</td><td align=right>&pound;3.95</td></tr>\n"
         f"<tr><td colspan=2><b>Total</b></td><td align=right><b>&pound;{(total + 395) / 100:.2f}</b></td></tr>\n</table>\n"
-        f"<p>Paid with card ending {dice.digits(4)}. Delivered to: T Hallam, Flat 2, 31 Carrick Terrace, Leeds.</p>\n"
+        f"<p>Paid with card ending {'6502' if when.year < 2022 else '0184'}. Delivered to: T Hallam, {home}, Leeds.</p>\n"
         f'<p style="font-size:11px;color:#888">{escape(shop.name)} &nbsp;|&nbsp; Returns within 30 days &nbsp;|&nbsp; '
         f'<a href="https://{shop.domain}/help">Help</a></p>\n</body></html>\n'
     )
@@ -211,6 +196,8 @@ def notifications(post: Post, dice: Dice) -> None:
     day = at(2018, 1, 9)
     while day.year < 2026:
         when = day + timedelta(minutes=dice.between(400, 1100), seconds=dice.below(60))
+        event_at = (when + timedelta(days=dice.between(2, 20))).replace(hour=dice.between(9, 17), minute=30, second=0)
+        tell.month = when.month
         slots = {
             "module": dice.pick(("turbidity", "ph_probe", "modbus", "calibration", "flash_log", "radio")),
             "issue": str((when.year - 2017) * 140 + dice.between(1, 139)),
@@ -218,17 +205,17 @@ def notifications(post: Post, dice: Dice) -> None:
             "ending": "4417",
             "pounds": str(dice.between(12, 400)),
             "pence": f"{dice.below(100):02}",
-            "payee": dice.pick(("CORRAN LETTINGS", "YORKS WATER", "LARKFIELD SCH", "OTTERS SC", "MILLBROOK ORTHO")),
-            "day": spoken((when + timedelta(days=dice.between(1, 20))).date()),
-            "time": dice.pick(("09:00", "10:30", "14:00", "16:15", "18:00")),
+            "payee": dice.pick((*PAYEES, "CORRAN LETTINGS" if when >= MOVED else "G PELL")),
+            "day": spoken(event_at.date()),
+            "time": clock(event_at),
         }
         kind = dice.pick(("code", "code", "bank", "calendar"))
         auto = ["Auto-Submitted: auto-generated"]
         if kind == "code":
-            note = tell.say("code.note", **slots)
+            subject, note = tell.paragraphs("code", **slots)
             url = f"https://codeharbour.example.com/brightwater/issues/{slots['issue']}"
             post_bulk(
-                *(post, dice, CODE, when, tell.say("code.subject", **slots)),
+                *(post, dice, CODE, when, subject),
                 text=f"{note}\n\n-- \nReply to this email directly or view it on Codeharbour:\n{url}",
                 html=f'<p>{escape(note)}</p>\n<p style="font-size:small;color:#666">&mdash;<br>Reply to this email directly or '
                 f'<a href="{url}">view it on Codeharbour</a>.<img src="{url}/beacon.gif" height="1" width="1" alt=""></p>\n',
@@ -237,15 +224,9 @@ def notifications(post: Post, dice: Dice) -> None:
                 words=[note],
             )
         elif kind == "bank":
-            note = tell.say("bank.note", **slots)
+            subject, note = tell.paragraphs("bank", **slots)
             post_bulk(
-                *(
-                    post,
-                    dice,
-                    BANK,
-                    when,
-                    dice.pick(("Your account", "An update on your account", "Statement ready", "Alert")),
-                ),
+                *(post, dice, BANK, when, subject),
                 text=f"Dear Mr T Hallam\n\n{note}\n\nAire Valley Bank plc, Wellington Street, Leeds",
                 extra=auto,
                 tags=["notification"],
@@ -253,9 +234,9 @@ def notifications(post: Post, dice: Dice) -> None:
                 charset="iso-8859-1" if "£" in note else "us-ascii",
             )
         else:
-            event = dice.pick(deck("bulk", "events"))
+            event = tell.say("events.late" if when >= MOVED and dice.chance(0.5) else "events")
             note = tell.say("calendar.note", event=event, **slots)
-            start = when.replace(hour=10, minute=30, second=0) + timedelta(days=3)
+            start = event_at - (local(event_at, "uk").utcoffset() or timedelta())
             post_bulk(
                 *(post, dice, CALENDAR, when, f"{note.split(':')[0]}: {event}"),
                 text=note,

@@ -6,7 +6,7 @@ sequence in every Python version; everything else here is built on it.
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -58,12 +58,18 @@ class Dice:
         """`length` hexadecimal digits in lower case."""
         return self.text(length, "0123456789abcdef")
 
-    def deal(self, name: str, cards: Sequence[str]) -> str:
-        """The next card of the deck `name`: none comes twice before all have come once."""
-        deck = self._decks.get(name)
-        if not deck:
-            deck = self._decks[name] = self.shuffled(cards)
-        return deck.pop()
+    def deal(self, name: str, cards: Sequence[str], suits: Callable[[str], bool] = bool) -> str:
+        """The next card of the deck `name` that suits: none comes twice before all that suit have come once.
+
+        Raises ValueError if no card suits.
+        """
+        deck = self._decks.setdefault(name, [])
+        for _ in range(2):
+            for index in range(len(deck) - 1, -1, -1):
+                if suits(deck[index]):
+                    return deck.pop(index)
+            deck[:0] = self.shuffled([card for card in cards if card not in deck])
+        raise ValueError(f"no card of {name!r} suits")
 
     def expand(self, template: str, slots: Mapping[str, str]) -> str:
         """`{one|other}` becomes one of the two, `{name}` the slot of that name; both may nest.

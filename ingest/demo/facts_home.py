@@ -168,7 +168,7 @@ def home_facts(dice: Dice) -> list[Planted]:
             ],
             "CL/31CT/2",
             "rent payable will increase from £875 to £925",
-            "how much dearer is it to live here now",
+            "how much more expensive is our home now",
             "from:corran has:attachment notice after:2022 before:2023",
             ["Received. I won't pretend to be pleased, but I accept it. Could the damp in the bathroom be looked at?"],
             [
@@ -306,7 +306,7 @@ def home_facts(dice: Dice) -> list[Planted]:
             *(at(2020, 12, 20, 15, 31, 10), MARGARET, TOM, "Christmas and the internet"),
             [
                 "The young man has put in the new box. The password is marmalade-"
-                + gate
+                + wifi
                 + ", all small letters, and it is "
                 "also on the fridge under the lighthouse magnet so that nobody need shout up the stairs.",
             ],

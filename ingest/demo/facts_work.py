@@ -196,7 +196,7 @@ def work_facts(dice: Dice) -> list[Planted]:
             ],
             telephone,
             "half a tin at seven and not the biscuits in the blue barrel",
-            "when do I feed the dog",
+            "when does my mother's pet eat",
             "from:margaret vet after:2022-08 before:2022-09",
             ["Half, half, no barrel. Go and enjoy your grandsons."],
         ),

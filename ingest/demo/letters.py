@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .calendar import DAYS, MONTHS, clock, local
+from .calendar import DAYS, MONTHS, clock, header_date, local
 from .dice import Dice
 from .people import Person
 from .wire import File
@@ -91,6 +91,7 @@ def quoted_lines(text: str, client: Client) -> list[str]:
     """`text` as the client quotes it, line by line."""
     mark = client.quoting
     out: list[str] = []
+    limit = 80 if client.wrap else 0  # lines already broken by the other program stay as they are
     for line in text.split("\n"):
         if not mark:
             out.append(line)
@@ -99,7 +100,7 @@ def quoted_lines(text: str, client: Client) -> list[str]:
         elif not line:
             out.append(mark.rstrip())
         else:
-            out += wrapped(line, client.wrap + 2, mark) if client.wrap else [mark + line]
+            out += wrapped(line, client.wrap + 2, mark) if 0 < limit < len(line) else [mark + line]
     return out
 
 
@@ -147,6 +148,9 @@ def forwarded_head(mail: Mail, zone: str, client: Client) -> str:
     date = f"{DAYS[here.weekday()][:3]}, {here.day} {MONTHS[here.month - 1][:3]} {here.year} at {clock(here)}"
     names = ", ".join(f"{p.name} <{p.address}>" for p in mail.to)
     who = f"{mail.sender.name} <{mail.sender.address}>"
-    if "apple" in client.agent(mail.when)[0].lower():
+    if client.flowed:  # Thunderbird
+        rows = [("Subject", mail.subject), ("Date", header_date(mail.when, zone)), ("From", who), ("To", names)]
+        return "-------- Forwarded Message --------\n" + "\n".join(f"{name}: \t{value}" for name, value in rows)
+    if client.mime_version != "1.0":  # Apple's
         return f"Begin forwarded message:\n\nFrom: {who}\nSubject: {mail.subject}\nDate: {date}\nTo: {names}"
     return f"---------- Forwarded message ---------\nFrom: {who}\nDate: {date}\nSubject: {mail.subject}\nTo: {names}\n"

@@ -53,7 +53,7 @@ _NORVANE = (
 TOM = Person(
     *("Tom Hallam", "tom.hallam@mail.example.org", "thunderbird"),
     greeting="{Hi {to},|{to},|Hello {to},|}",
-    signoff="{Tom|T.|Cheers, Tom|Best, Tom|Thanks, Tom}",
+    signoff="{Tom|Tom|T.|Cheers, Tom|Best, Tom}",
 )
 TOM_AT_WORK = Person(
     *("Tom Hallam", "tom.hallam@brightwater.example.com", "outlook-html"),
@@ -99,7 +99,7 @@ BEN = Person(
 SANNA = Person(
     *("Sanna Lehto", "sanna.lehto@brightwater.example.com", "thunderbird"),
     greeting="{Hi Tom,|Hi,|}",
-    signoff="{Sanna|-- sl|BR, Sanna|Sanna}",
+    signoff="{Sanna|sl|BR, Sanna|Sanna}",
 )
 COLIN = Person(
     *("Colin Dace", "colin.dace@brightwater.example.com", "outlook-html"),

@@ -9,7 +9,7 @@ from .calendar import header_date
 from .clients import CLIENTS
 from .dice import Dice
 from .letters import Client, Draft, Mail, plain_text
-from .people import TOM, Person
+from .people import IVY, JO, MARGARET, NORVANE, OTTERS, PELL, SOLICITOR, TOM, TOM_AT_WORK, Person
 from .wire import File, Part
 
 ARCHIVED_BEFORE = 2025  # what came before this year was put away
@@ -45,6 +45,7 @@ class Post:
         """Writes one message. `extra` are header lines; greeting and signoff "" mean none, None the sender's habit."""
         people = [to] if isinstance(to, Person) else list(to)
         called = {"to": people[0].called if len(people) == 1 else "both" if len(people) == 2 else "all"}
+        text = list(paragraphs)
         if parent and when <= parent.when:
             when = parent.when + timedelta(minutes=dice.between(4, 55), seconds=dice.below(60))
         draft = Draft(
@@ -53,9 +54,13 @@ class Post:
             list(cc),
             subject,
             when,
-            "" if inline else dice.expand(sender.greeting, called) if greeting is None else greeting,
-            list(paragraphs),
-            dice.expand(sender.signoff, called) if signoff is None else signoff,
+            ""
+            if inline
+            else dice.expand(greeting_to(sender, people, cc, text), called)
+            if greeting is None
+            else greeting,
+            text,
+            dice.expand(signoff_to(sender, people), called) if signoff is None else signoff,
             parent,
             forward,
             list(inline) if not CLIENTS[sender.client].html else [],
@@ -98,6 +103,39 @@ class Post:
             **more,  # type: ignore[arg-type]
         )
         return mail
+
+
+def greeting_to(sender: Person, to: Sequence[Person], cc: Sequence[Person], text: Sequence[str]) -> str:
+    """How the sender greets them: a habit meant for Tom is not for others, and one greeting is enough."""
+    if text and text[0].startswith(("Dear ", "Hi ", "All,")):
+        return ""
+    if len(to) == 1 and text and to[0].called in text[0][:24]:
+        return ""
+    if "{to}" in sender.greeting and len(to) == 1:
+        return _GREETINGS_OF_TOM.get(to[0].address, sender.greeting)
+    if len(to) + len(cc) > 1 or to[0].address not in (TOM.address, TOM_AT_WORK.address, OTTERS.address):
+        return "{Hi all,|All,|}" if len(to) + len(cc) > 1 else "{Hi {to},|{to},|}"
+    return sender.greeting
+
+
+def signoff_to(sender: Person, to: Sequence[Person]) -> str:
+    """Tom is Dad to one and sends his love to two; his mother is Mum only to her children."""
+    if sender.address == MARGARET.address and to[0].address not in (TOM.address, JO.address):
+        return "{Margaret|With love, Margaret}"
+    return _SIGNOFFS_OF_TOM.get(to[0].address, sender.signoff) if sender.address == TOM.address else sender.signoff
+
+
+_GREETINGS_OF_TOM = {
+    IVY.address: "{Dear Ivy,|Hello Ivy,|Ivy,|}",
+    SOLICITOR.address: "Dear Farah,",
+    PELL.address: "Dear Mr Pell,",
+}
+_SIGNOFFS_OF_TOM = {
+    IVY.address: "{Dad|Love, Dad|Dad x}",
+    MARGARET.address: "{Love, Tom|Tom x|Lots of love, Tom|T.}",
+    JO.address: "{Love, Tom|Tom x|T.|Your little brother}",
+    NORVANE.address: "{Regards, Tom Hallam|Tom Hallam}",
+}
 
 
 def office_hours(when: datetime) -> datetime:

@@ -37,6 +37,7 @@ def weekends(post: Post, dice: Dice) -> None:
     for number, week in enumerate(weeks):
         day = friday(week)
         his = (week % 2 == 0) is (day < SHIFTED)
+        tell.month = day.month
         slots = {"w": short(day), "next": short(day + timedelta(7)), "prev": short(day - timedelta(7))}
         written = datetime(day.year, day.month, day.day, tzinfo=at(2018, 1, 1).tzinfo) - timedelta(
             days=dice.between(4, 24), minutes=-dice.between(430, 1290), seconds=dice.below(60)

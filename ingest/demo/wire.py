@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+_PLAIN = bytes(b for b in (*range(32, 127), 9) if b != 61)  # what quoted-printable leaves alone
 _ATEXT_PHRASE = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~ -]+\Z")
 
 
@@ -96,6 +97,9 @@ def quoted_printable(data: bytes) -> bytes:
     """RFC 2045, section 6.7, with soft breaks at 76 columns."""
     out = []
     for line in data.split(b"\n"):
+        if len(line) <= 75 and not line.translate(None, _PLAIN) and not line.endswith((b" ", b"\t")):
+            out.append(line.decode("ascii"))
+            continue
         pieces = [chr(b) if (33 <= b <= 126 and b != 61) or b in (9, 32) else f"={b:02X}" for b in line]
         if pieces and pieces[-1] in (" ", "\t"):
             pieces[-1] = f"={ord(pieces[-1]):02X}"
