@@ -211,17 +211,25 @@ async def _notices(here: Site, answer: dict[str, Any] | None) -> list[dict[str, 
     notices: list[dict[str, Any]] = []
     if answer and answer["warnings"]:
         notices.append({"kind": "warn", "texts": answer["warnings"]})
-    if answer and answer["degraded"]:
-        file = Path(here.db.path).name if here.db.path else "oaken.db"
-        return [*notices, _degraded(answer["degraded_reason"], file)]
     if answer and answer["mode"] == "keyword":
         return notices
-    share = answer["coverage"] if answer else await here.read(_share_embedded)
-    if share is not None and share < 1:
-        text = (
-            "Your mail is still being prepared for search by meaning; every message can be found by its words already."
-        )
-        notices.append({"kind": "info", "texts": [text], "share": share})
+    file = Path(here.db.path).name if here.db.path else "oaken.db"
+    share = await here.read(_share_embedded)
+    degraded = answer and answer["degraded_reason"]
+    preparing = share is not None and share < 1
+    if degraded and not (degraded == "no_vectors" and preparing):
+        return [*notices, _degraded(degraded, file)]
+    if preparing:
+        texts = [
+            "Your mail is still being prepared for search by meaning; every message is found by its words already."
+        ]
+        if degraded:
+            texts.insert(0, "Searched by word only (degraded).")
+        still = {
+            "still": "If this stands still, nothing is preparing it. To go on:",
+            "command": f"oaken embed --db {file}",
+        }
+        notices.append({"kind": "info", "texts": texts, "share": share} | still)
     if notice := await _language_notice(here):
         notices.append({"kind": "info", "texts": [notice]})
     return notices

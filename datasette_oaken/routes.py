@@ -23,6 +23,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 DOWNLOAD_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"

@@ -142,6 +142,7 @@ create table message_texts (
   from_html integer not null default 0,
   language text
 );
+create index message_texts_language on message_texts (language);  -- counted without reading the texts
 
 -- Spans that tile the text: nothing is deleted, every character has one section and a reason.
 create table message_sections (

