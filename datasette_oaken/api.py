@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Any
 
 from datasette import Response
 
-from . import messages
+from . import messages, rows
 from .db import OakenError
 from .render import content_disposition, safe_filename
 from .site_db import Site
@@ -93,10 +92,8 @@ async def mark_read(here: Site, request: Any) -> Response:
     is_read = await _wanted(request, as_json)
     if not here.db.is_mutable:
         raise OakenError("This database is served as immutable, so nothing in it can be changed.", "read_only")
-    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    found = await here.db.execute_write_fn(
-        lambda conn: messages.set_read(conn, message_id, is_read, now), request=request
-    )
+    now = rows.now()
+    found = await here.db.execute_write_fn(lambda conn: rows.set_read(conn, message_id, is_read, now), request=request)
     if not found:
         raise _absent("message", message_id)
     if as_json:

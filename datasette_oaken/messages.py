@@ -1,6 +1,6 @@
 """Reading one message or one conversation as plain dicts: what the pages, the API, the command line and agents all show.
 
-Reading a message never marks it as read; ``set_read`` is the one function here that writes, and only a POST calls it.
+Reading a message never marks it as read: nothing here writes (``rows.set_read`` does, and only a POST calls it).
 """
 
 from __future__ import annotations
@@ -171,21 +171,6 @@ def attachment_part(conn: sqlite3.Connection, message_id: int, part: int) -> dic
         "select filename, content_type from attachments where message_id = ? and part = ?", (message_id, part)
     ).fetchone()
     return {"filename": row["filename"], "content_type": row["content_type"]} if row else None
-
-
-def set_read(conn: sqlite3.Connection, message_id: int, is_read: bool, now: str) -> bool:
-    """Set the state by a person's wish, so that the source's flags no longer change it. False: there is no such message.
-
-    The one function here that writes: for a write connection, inside its transaction. ``now`` is ISO 8601 UTC.
-    """
-    if conn.execute("select 1 from messages where id = ?", (message_id,)).fetchone() is None:
-        return False
-    conn.execute(
-        "insert into message_state (message_id, is_read, read_at, is_read_set) values (?, ?, ?, 1) "
-        "on conflict (message_id) do update set is_read = excluded.is_read, read_at = excluded.read_at, is_read_set = 1",
-        (message_id, int(is_read), now if is_read else None),
-    )
-    return True
 
 
 def _text(conn: sqlite3.Connection, message_id: int) -> tuple[str, bool, str | None]:

@@ -107,11 +107,14 @@ def rebuild_fts(conn: sqlite3.Connection) -> None:
     )
 
 
-def set_read(conn: sqlite3.Connection, message_id: int, is_read: bool) -> bool:
-    """A person says that a message is read or not; from now on the source's flags no longer decide. False: no such message."""
+def set_read(conn: sqlite3.Connection, message_id: int, is_read: bool, when: str) -> bool:
+    """A person says that a message is read or not; from now on the source's flags no longer decide. False: no such message.
+
+    ``when``: ISO 8601 UTC, kept as the time at which it was read.
+    """
     changed = conn.execute(
         "update message_state set is_read = ?, read_at = ?, is_read_set = 1 where message_id = ?",
-        (int(is_read), now() if is_read else None, message_id),
+        (int(is_read), when if is_read else None, message_id),
     )
     return changed.rowcount == 1
 

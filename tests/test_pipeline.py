@@ -125,7 +125,7 @@ def test_what_a_person_said_of_read_state_stands_when_flags_change(tmp_path: Pat
     conn, _ = ingest(tmp_path / "o.db", mbox(path, [b"Status: RO\n" + TWO[0]]))
     assert rows(conn, "select is_read from message_state") == [(1,)]
     with db.transaction(conn):
-        assert set_read(conn, 1, False)
+        assert set_read(conn, 1, False, "2026-01-01T00:00:00Z")
     conn, _ = ingest(tmp_path / "o.db", mbox(path, [b"Status: RO\nX-Status: A\n" + TWO[0]]))
     assert rows(conn, "select is_read, is_read_set from message_state") == [(0, 1)]
 
