@@ -1,0 +1,64 @@
+"""The scripts that figures come from: that they run, and that they refuse to print a figure of something else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+LETTER = """\
+From heron@example.org Mon Mar  4 09:00:00 2024
+Message-ID: <m{n}@example.org>
+Date: Mon, 04 Mar 2024 09:{n:02}:00 +0000
+From: Ada Heron <heron@example.org>
+Subject: Letter {word} about the {word} garden
+
+Dear Ben, the {word} in the garden has grown taller than the {word} beside the old gate, and somebody ought to cut it.
+
+"""
+WORDS = ["willow", "rowan", "hazel", "juniper", "hawthorn", "elder", "medlar", "quince"]
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    path = tmp_path / "letters.mbox"
+    path.write_text("".join(LETTER.format(n=n, word=word) for n, word in enumerate(WORDS)))
+    return path
+
+
+def script(name: str, *arguments: str | Path) -> dict[str, object]:
+    command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments), "--json"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def test_ingest_counts_every_message(mail: Path, tmp_path: Path) -> None:
+    answer = script("ingest.py", mail, "--runs", "1", "--no-notmuch", "--work", tmp_path / "out")
+    assert (answer["messages"], answer["corpus"]) == (8, "letters.mbox, 8 messages")
+    assert set(answer) == {"conditions", "corpus", "messages", "oaken ingest --no-embed"}
+
+
+def test_the_made_mailbox_repeats_no_message(mail: Path, tmp_path: Path) -> None:
+    answer = script("ingest.py", mail, "--memory", "--size", "1", "--work", tmp_path / "out")
+    assert int(str(answer["messages"])) > 1000  # and every one was stored, or the script would have stopped
+    assert not (tmp_path / "out" / "big-1.mbox").exists()
+
+
+def test_search_asks_different_queries_of_each_way(mail: Path, tmp_path: Path) -> None:
+    few = ("--queries", "12", "--processes", "2", "--no-notmuch")
+    answer = script("search.py", mail, *few, "--work", tmp_path / "out")
+    assert answer["corpus"] == "letters.mbox, 8 messages, 8 passages, 100% embedded"
+    ways = answer["ways"]
+    assert isinstance(ways, dict)
+    assert {way: (each["queries"], each["answered"]) for way, each in ways.items()} == {
+        "oaken, in a process": (12, 12),
+        "oaken, over HTTP": (12, 12),
+        "oaken search, a process each": (2, 2),
+    }
