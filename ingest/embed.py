@@ -28,7 +28,7 @@ from . import locks, pipeline
 from .progress import Progress
 
 WINDOW = 128
-"""Chunks taken from the queue at a time: enough that neighbours in length share a batch, few enough that progress shows."""
+"""Chunks taken from the queue and committed at a time: what a kill costs at the most, and how often progress shows."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ def embed(
             "select count(*) from embedding_queue where generation_id = ? and error is null", (target.id,)
         ).fetchone()
         if waiting or model is not None:
-            embedder = embedder or embedders.get_embedder(target.model, download=download)
+            embedder = embedder or embedders.get_embedder(target.model, download=download, sessions=os.cpu_count() or 1)
         if waiting and embedder is not None:
             total = min(waiting, limit) if limit is not None else waiting
             with Progress("Embedding", unit="passages", total=total, quiet=quiet) as bar:
