@@ -225,10 +225,7 @@ async def _notices(here: Site, answer: dict[str, Any] | None) -> list[dict[str, 
         ]
         if degraded:
             texts.insert(0, "Searched by word only (degraded).")
-        still = {
-            "still": "If this stands still, nothing is preparing it. To go on:",
-            "command": f"oaken embed --db {file}",
-        }
+        still = {"still": "If this stands still", "command": f"oaken embed --db {file}"}
         notices.append({"kind": "info", "texts": texts, "share": share} | still)
     if notice := await _language_notice(here):
         notices.append({"kind": "info", "texts": [notice]})

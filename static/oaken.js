@@ -5,7 +5,7 @@ const EVERY_MS = 3000;
 
 for (const notice of document.querySelectorAll("[data-oaken-progress]")) {
   const bar = notice.querySelector("progress");
-  const output = notice.querySelector("output");
+  const share = notice.querySelector(".oak-share");
   const look = async () => {
     if (document.hidden) return; // asked again when the page is looked at
     try {
@@ -13,7 +13,7 @@ for (const notice of document.querySelectorAll("[data-oaken-progress]")) {
       if (!response.ok) return;
       const { embedding } = await response.json();
       bar.value = embedding.coverage * 100;
-      output.textContent = `${Math.floor(embedding.coverage * 100)}%`;
+      share.textContent = `${Math.floor(embedding.coverage * 100)}%`;
       if (embedding.coverage >= 1) {
         clearInterval(timer);
         notice.querySelector("p").textContent = "All of your mail can be found by meaning now. Search again to use it.";

@@ -237,7 +237,7 @@ def test_with_the_vector_table_dropped_the_same_search_answers_and_says_so(
         page = context.new_page()
         page.goto(f"{address}/-/oaken?q=swimming")
         assert page.get_by_role("link", name="Pickup on Friday", exact=True).is_visible()
-        assert "degraded" in page.get_by_role("status").inner_text()
+        assert "degraded" in page.get_by_role("status").first.inner_text()
         context.close()
 
 
