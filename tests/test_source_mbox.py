@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ingest.sources import Entry, Failure, detect
 from ingest.sources.mbox import MboxSource, Splitter
-from ingest.sources.separators import Dialect, examine, has_form, restore
+from ingest.sources.separators import Dialect, has_form, restore
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared/data"
 SEPARATOR = b"From ann@example.org Thu Jan  1 00:00:00 1970\n"
@@ -72,8 +72,8 @@ TEXT = st.binary(max_size=30).map(lambda data: data.replace(b"\r", b"").replace(
 def message(draw: st.DrawFn, lines: st.SearchStrategy[bytes], ends: st.SearchStrategy[bytes]) -> bytes:
     newline = draw(st.sampled_from([b"\n", b"\r\n"]))
     body = draw(st.lists(lines, max_size=8))
-    header = [b"From: ann@example.org", b"Subject: " + draw(st.sampled_from([b"a", b"From b"])), b""]
-    return newline.join([*header, *body]) + draw(ends) * newline
+    header = [b"From: ann@example.org", b"Subject: " + draw(st.sampled_from([b"a", b"From b"])), b"", b""]
+    return newline.join(header) + newline.join(body) + draw(ends) * newline
 
 
 END = st.just(1)
@@ -127,14 +127,27 @@ def test_mboxcl2_takes_what_content_length_spans_as_it_stands(
     assert raws(written(measured, "mboxcl2"), path) == measured
 
 
+LONG = st.just(b"x" * 5000)  # longer than what is looked ahead
+
+
 @settings(deadline=None)
-@given(st.lists(message(LINES | TEXT | QUOTED_LINES, ANY_END), min_size=1, max_size=5), st.integers(1, 50))
-def test_where_blocks_end_does_not_matter(messages: list[bytes], step: int) -> None:
+@given(
+    st.lists(message(LINES | TEXT | QUOTED_LINES | LONG, ANY_END), min_size=1, max_size=5),
+    st.sampled_from([1, 2, 3, 7, 50, 4096]),
+    st.booleans(),
+)
+def test_where_blocks_end_does_not_matter(messages: list[bytes], block: int, lengths: bool) -> None:
     data = written(messages, "mboxrd")
-    dialect = examine(data, complete=True)
+    dialect = Dialect(lengths=lengths)
     whole = list(Splitter(io.BytesIO(data).read, dialect))
-    stream = io.BytesIO(data)
-    assert list(Splitter(lambda size: stream.read(step), dialect)) == whole
+    assert list(Splitter(io.BytesIO(data).read, dialect, block=block)) == whole
+
+
+def test_a_wrong_content_length_among_right_ones_is_not_believed_anywhere_in_a_large_file(tmp_path: Path) -> None:
+    right = b"From: ann@example.org\nContent-Length: 50010\n\n" + b"Good day.\n" * 5001
+    wrong = right.replace(b": 50010", b": 20")
+    messages = [right, right, wrong, right, FIRST] * 20
+    assert raws(b"".join(SEPARATOR + raw + b"\n" for raw in messages), tmp_path / "a.mbox") == messages
 
 
 def test_an_mbox_with_crlf_keeps_crlf(tmp_path: Path) -> None:
@@ -358,6 +371,12 @@ def test_a_file_that_is_no_mbox_any_more_is_a_failure(tmp_path: Path) -> None:
     (failure,) = MboxSource(path, "box").entries()
     assert isinstance(failure, Failure)
     assert failure.error == "No such file or directory"
+
+
+def test_a_message_as_long_as_it_says_had_nothing_quoted() -> None:
+    raw = b"From: a\nContent-Length: 13\n\n>From b\nGood.\n"
+    assert restore(raw.replace(b"13", b"14"), "mboxrd") == raw.replace(b"13", b"14")
+    assert restore(raw, "mboxrd") == raw.replace(b">From", b"From")
 
 
 def test_restoring_leaves_header_fields_and_spaced_quotes_alone() -> None:

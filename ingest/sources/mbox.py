@@ -44,11 +44,17 @@ class Splitter:
     """Cuts a stream of mbox bytes into messages. Holds one message and a block or two at a time."""
 
     def __init__(
-        self, read: Callable[[int], bytes], dialect: Dialect, offset: int = 0, limit: int = MAX_MESSAGE
+        self,
+        read: Callable[[int], bytes],
+        dialect: Dialect,
+        offset: int = 0,
+        *,
+        limit: int = MAX_MESSAGE,
+        block: int = BLOCK,
     ) -> None:
         """``read(n)`` gives the next bytes, from a separator on, at ``offset`` of the file; b"" at the end. What it raises is
         raised when all that came whole before it was given."""
-        self._read, self._dialect, self._limit = read, dialect, limit
+        self._read, self._dialect, self._limit, self._block = read, dialect, limit, block
         self._buffer = bytearray()
         self._offset = offset  # of the buffer's first byte
         self._ended = False
@@ -57,13 +63,13 @@ class Splitter:
     def _fill(self, begin: int, upto: int) -> int:
         """Read on until the buffer reaches ``upto`` or the stream ends. Returns how many bytes before ``begin`` were let go."""
         gone = 0
-        if begin >= BLOCK or begin == len(self._buffer):
+        if begin >= self._block or begin == len(self._buffer):
             del self._buffer[:begin]
             self._offset += begin
             gone = begin
         while not self._ended and len(self._buffer) < upto - gone:
             try:
-                block = self._read(BLOCK)
+                block = self._read(self._block)
             except OSError as error:  # raised once the messages that came before are given
                 self._error, block = error, b""
             self._ended = not block
@@ -71,7 +77,7 @@ class Splitter:
         return gone
 
     def __iter__(self) -> Iterator[Span]:
-        begin = -self._fill(0, BLOCK)
+        begin = -self._fill(0, self._block)
         while True:
             if len(self._buffer) < begin + WINDOW and not self._ended:
                 begin -= self._fill(begin, begin + WINDOW)
@@ -118,7 +124,7 @@ class Splitter:
                 scan = max(scan, len(buffer) - 4) if found < 0 else found
                 if scan - begin > self._limit:
                     begin, kept = scan - 8, False  # let it go, but for what shows an empty line before a separator
-                gone = self._fill(begin, len(buffer) + BLOCK)
+                gone = self._fill(begin, len(buffer) + self._block)
                 begin, scan = begin - gone, scan - gone
                 continue
             mark = buffer[found - 1]

@@ -187,15 +187,23 @@ def examine(head: Buffer, *, complete: bool) -> Dialect:
     first = begins(head) or 0
     lines = list(_from_lines(head, first))
     odd = not Dialect().separates(bytes(head[first : first + WINDOW]), 0)
-    dialect = Dialect(odd=odd, empty_line=_leaves_empty_lines(head, first, lines))
-    stops = [line.at for line in lines if not line.depth and line.at > first and dialect.separates(head, line.at)]
-    stops.append(len(head))
+    dialect = Dialect(odd=odd)
+    stops = _stops(head, first, lines, dialect)
     believing = replace(dialect, lengths=True)
     told = [exact for _, _, exact in _messages(head, first, stops, believing, complete) if exact is not None]
     if told and told[0] and sum(told) * 2 > len(told):
         dialect = believing
+    elif not _leaves_empty_lines(head, first, lines):
+        dialect = replace(dialect, empty_line=False)
+        stops = _stops(head, first, lines, dialect)
     messages = list(_messages(head, first, stops, dialect, complete))
     return replace(dialect, quoting=_quoting(head, lines, messages))
+
+
+def _stops(head: Buffer, first: int, lines: list[_FromLine], dialect: Dialect) -> list[int]:
+    """Where messages end by the form of the line behind them, and where ``head`` does."""
+    found = [line.at for line in lines if not line.depth and line.at > first and dialect.separates(head, line.at)]
+    return [*found, len(head)]
 
 
 def _leaves_empty_lines(head: Buffer, first: int, lines: list[_FromLine]) -> bool:
