@@ -72,6 +72,7 @@ def test_every_message_of_an_archive_is_read_and_named(tmp_path: Path, kind: str
         if isinstance(entry, Entry)
     ] == EXPECTED
     assert [entry.consumed for entry in found] == sorted(entry.consumed for entry in found)
+    assert not [entry for entry in found if isinstance(entry, Entry) and entry.cursor]
     assert source.size is not None
     assert 0 < found[-1].consumed <= source.size
 

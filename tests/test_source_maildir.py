@@ -132,6 +132,8 @@ def test_a_mailbox_asked_for_is_the_name_of_all(tmp_path: Path) -> None:
         ("R&-D", "R&D"),
         ("R&D", "R&D"),
         ("A&B-C", "A&B-C"),
+        ("R&D &AOQ-", "R&D &AOQ-"),
+        ("Mü &AOQ-", "Mü &AOQ-"),
         ("&2D0-", "&2D0-"),
         ("Müll", "Müll"),
     ],
