@@ -114,41 +114,148 @@ ATTRIBUTIONS = {
 
 # From, sent, to, subject; the original-message marker; Gmail's and Apple's forward markers; what telephones add.
 CLIENTS = {
-    "en": ("From Sent To Subject", "Original Message", "Forwarded message", "Begin forwarded message", "Sent from my iPhone"),
-    "de": ("Von Gesendet An Betreff", "Ursprüngliche Nachricht", "Weitergeleitete Nachricht",
-           "Anfang der weitergeleiteten Nachricht", "Von meinem iPhone gesendet"),
-    "fr": ("De Envoyé À Objet", "Message d'origine", "Message transféré", "Début du message réexpédié", "Envoyé de mon iPhone"),
-    "es": ("De Enviado Para Asunto", "Mensaje original", "Mensaje reenviado", "Inicio del mensaje reenviado",
-           "Enviado desde mi iPhone"),
-    "pt": ("De Enviada Para Assunto", "Mensagem original", "Mensagem encaminhada", "Início da mensagem encaminhada",
-           "Enviado do meu iPhone"),
-    "it": ("Da Inviato A Oggetto", "Messaggio originale", "Messaggio inoltrato", "Inizio messaggio inoltrato", "Inviato da iPhone"),
-    "nl": ("Van Verzonden Aan Onderwerp", "Oorspronkelijk bericht", "Doorgestuurd bericht", "Begin doorgestuurd bericht",
-           "Verstuurd vanaf mijn iPhone"),
-    "pl": ("Od Wysłano Do Temat", "Wiadomość oryginalna", "Przekazana wiadomość", "Początek przekazywanej wiadomości",
-           "Wysłane z iPhone'a"),
-    "sv": ("Från Skickat Till Ämne", "Ursprungligt meddelande", "Vidarebefordrat meddelande", "Vidarebefordrat brev",
-           "Skickat från min iPhone"),
-    "no": ("Fra Sendt Til Emne", "Opprinnelig melding", "Videresendt melding", "Start på videresendt melding",
-           "Sendt fra min iPhone"),
-    "da": ("Fra Sendt Til Emne", "Oprindelig meddelelse", "Videresendt meddelelse", "Start på videresendt besked",
-           "Sendt fra min iPhone"),
-    "fi": ("Lähettäjä Lähetetty Vastaanottaja Aihe", "Alkuperäinen viesti", "Välitetty viesti", "Välitetty viesti alkaa",
-           "Lähetetty iPhonesta"),
-    "cs": ("Od Odesláno Komu Předmět", "Původní zpráva", "Přeposlaná zpráva", "Začátek přeposílané zprávy", "Odesláno z iPhonu"),
-    "ru": ("От Отправлено Кому Тема", "Исходное сообщение", "Пересылаемое сообщение", "Начало переадресованного сообщения",
-           "Отправлено с iPhone"),
-    "uk": ("Від Надіслано Кому Тема", "Оригінальне повідомлення", "Переслане повідомлення",
-           "Початок листа, що пересилається", "Надіслано з iPhone"),
-    "tr": ("Kimden Gönderildi Kime Konu", "Orijinal İleti", "Yönlendirilen ileti", "İletilen ileti başlangıcı",
-           "iPhone'umdan gönderildi"),
-    "el": ("Από Στάλθηκε Προς Θέμα", "Αρχικό μήνυμα", "Προωθημένο μήνυμα", "Έναρξη προωθημένου μηνύματος",
-           "Στάλθηκε από το iPhone μου"),
+    "en": (
+        "From Sent To Subject",
+        "Original Message",
+        "Forwarded message",
+        "Begin forwarded message",
+        "Sent from my iPhone",
+    ),
+    "de": (
+        "Von Gesendet An Betreff",
+        "Ursprüngliche Nachricht",
+        "Weitergeleitete Nachricht",
+        "Anfang der weitergeleiteten Nachricht",
+        "Von meinem iPhone gesendet",
+    ),
+    "fr": (
+        "De Envoyé À Objet",
+        "Message d'origine",
+        "Message transféré",
+        "Début du message réexpédié",
+        "Envoyé de mon iPhone",
+    ),
+    "es": (
+        "De Enviado Para Asunto",
+        "Mensaje original",
+        "Mensaje reenviado",
+        "Inicio del mensaje reenviado",
+        "Enviado desde mi iPhone",
+    ),
+    "pt": (
+        "De Enviada Para Assunto",
+        "Mensagem original",
+        "Mensagem encaminhada",
+        "Início da mensagem encaminhada",
+        "Enviado do meu iPhone",
+    ),
+    "it": (
+        "Da Inviato A Oggetto",
+        "Messaggio originale",
+        "Messaggio inoltrato",
+        "Inizio messaggio inoltrato",
+        "Inviato da iPhone",
+    ),
+    "nl": (
+        "Van Verzonden Aan Onderwerp",
+        "Oorspronkelijk bericht",
+        "Doorgestuurd bericht",
+        "Begin doorgestuurd bericht",
+        "Verstuurd vanaf mijn iPhone",
+    ),
+    "pl": (
+        "Od Wysłano Do Temat",
+        "Wiadomość oryginalna",
+        "Przekazana wiadomość",
+        "Początek przekazywanej wiadomości",
+        "Wysłane z iPhone'a",
+    ),
+    "sv": (
+        "Från Skickat Till Ämne",
+        "Ursprungligt meddelande",
+        "Vidarebefordrat meddelande",
+        "Vidarebefordrat brev",
+        "Skickat från min iPhone",
+    ),
+    "no": (
+        "Fra Sendt Til Emne",
+        "Opprinnelig melding",
+        "Videresendt melding",
+        "Start på videresendt melding",
+        "Sendt fra min iPhone",
+    ),
+    "da": (
+        "Fra Sendt Til Emne",
+        "Oprindelig meddelelse",
+        "Videresendt meddelelse",
+        "Start på videresendt besked",
+        "Sendt fra min iPhone",
+    ),
+    "fi": (
+        "Lähettäjä Lähetetty Vastaanottaja Aihe",
+        "Alkuperäinen viesti",
+        "Välitetty viesti",
+        "Välitetty viesti alkaa",
+        "Lähetetty iPhonesta",
+    ),
+    "cs": (
+        "Od Odesláno Komu Předmět",
+        "Původní zpráva",
+        "Přeposlaná zpráva",
+        "Začátek přeposílané zprávy",
+        "Odesláno z iPhonu",
+    ),
+    "ru": (
+        "От Отправлено Кому Тема",
+        "Исходное сообщение",
+        "Пересылаемое сообщение",
+        "Начало переадресованного сообщения",
+        "Отправлено с iPhone",
+    ),
+    "uk": (
+        "Від Надіслано Кому Тема",
+        "Оригінальне повідомлення",
+        "Переслане повідомлення",
+        "Початок листа, що пересилається",
+        "Надіслано з iPhone",
+    ),
+    "tr": (
+        "Kimden Gönderildi Kime Konu",
+        "Orijinal İleti",
+        "Yönlendirilen ileti",
+        "İletilen ileti başlangıcı",
+        "iPhone'umdan gönderildi",
+    ),
+    "el": (
+        "Από Στάλθηκε Προς Θέμα",
+        "Αρχικό μήνυμα",
+        "Προωθημένο μήνυμα",
+        "Έναρξη προωθημένου μηνύματος",
+        "Στάλθηκε από το iPhone μου",
+    ),
     "he": ("מאת נשלח אל נושא", "הודעה מקורית", "הודעה שהועברה", "תחילת ההודעה שהועברה", "נשלח מה-iPhone שלי"),
-    "ar": ("من أرسلت إلى الموضوع", "الرسالة الأصلية", "رسالة معاد توجيهها", "بداية الرسالة المعاد توجيهها", "أرسلت من الـ iPhone"),
+    "ar": (
+        "من أرسلت إلى الموضوع",
+        "الرسالة الأصلية",
+        "رسالة معاد توجيهها",
+        "بداية الرسالة المعاد توجيهها",
+        "أرسلت من الـ iPhone",
+    ),
     "zh": ("发件人 发送时间 收件人 主题", "原始邮件", "转发的邮件", "开始转发的邮件", "发自我的 iPhone"),
-    "ja": ("差出人 送信日時 宛先 件名", "元のメッセージ", "転送されたメッセージ", "転送されたメッセージ", "iPhoneから送信"),
-    "ko": ("보낸 사람|보낸 날짜|받는 사람|제목", "원본 메시지", "전달된 메시지", "전달된 메시지", "나의 iPhone에서 보냄"),
+    "ja": (
+        "差出人 送信日時 宛先 件名",
+        "元のメッセージ",
+        "転送されたメッセージ",
+        "転送されたメッセージ",
+        "iPhoneから送信",
+    ),
+    "ko": (
+        "보낸 사람|보낸 날짜|받는 사람|제목",
+        "원본 메시지",
+        "전달된 메시지",
+        "전달된 메시지",
+        "나의 iPhone에서 보냄",
+    ),
 }
 
 
@@ -173,9 +280,7 @@ def header_block(language: str) -> str:
     names = CLIENTS[language][0]
     sender, sent, to, subject = names.split("|" if "|" in names else " ")
     colon = "：" if language == "zh" else ":"
-    return (
-        f"{sender}{colon} {WHO}\n{sent}{colon} 5.1.2016 12:00\n{to}{colon} Bo Ek <bo@example.org>\n{subject}{colon} Re: Tea\n"
-    )
+    return f"{sender}{colon} {WHO}\n{sent}{colon} 5.1.2016 12:00\n{to}{colon} Bo Ek <bo@example.org>\n{subject}{colon} Re: Tea\n"
 
 
 # Attribution lines
@@ -311,12 +416,27 @@ def test_interleaved_answers_keep_each_line() -> None:
     ],
 )
 def test_variants_of_quoting(quote: str) -> None:
-    assert kinds(f"Before.\n\n{quote}\n\nAfter.\n") == [("authored", "Before."), ("quoted", quote.strip()), ("authored", "After.")]
+    assert kinds(f"Before.\n\n{quote}\n\nAfter.\n") == [
+        ("authored", "Before."),
+        ("quoted", quote.strip()),
+        ("authored", "After."),
+    ]
 
 
 def test_a_name_before_the_sign_is_a_quote_where_it_was_introduced() -> None:
     text = f"Hm.\n\n{WHO} wrote:\nAnnLee> one line\n\nYes.\n\nAnnLee> another\n\nNo.\n"
     assert authored(text) == "Hm. Yes. No."
+
+
+@pytest.mark.parametrize("sign", ["# ", ": ", "% ", "}", "--]", "=> ", "»"])
+def test_another_sign_in_place_of_the_usual_one(sign: str) -> None:
+    text = f"Hm.\n\nOn 5 Jan 2016, Ann Lee wrote:\n\n{sign}one\n{sign}two\n\nYes.\n\n{sign}three\n\nNo.\n"
+    assert authored(text) == "Hm. Yes. No."
+
+
+def test_a_list_under_a_colon_is_not_quoted() -> None:
+    line = "On 5 Jan 2016, Ann Lee wrote:"
+    assert authored(f"{line}\n\n- one\n- two\n\nYes.\n") == f"{line} - one - two Yes."
 
 
 @pytest.mark.parametrize(
@@ -327,6 +447,7 @@ def test_a_name_before_the_sign_is_a_quote_where_it_was_introduced() -> None:
         "One paragraph that was wrapped so that it went on\n>From here to there.\nAnd on.\n",
         "A table:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nBo\n",
         "SQL> select 1;\nSQL> quit\n",
+        "Heading\n+------+\n| a    |\n|   b  |\n+------+\n\nBo\n",
         "x = 1 | 2\n| 3\ny\n",
         "if a > b:\n    c\n",
         ">>> Part one: the beginning\n\nIt began.\n\n>>> Part two: the end\n\nIt ended.\n",
@@ -343,7 +464,11 @@ def test_signs_that_are_not_quoting_stay(text: str) -> None:
 def test_outlooks_header_block_cuts(language: str) -> None:
     block = header_block(language)
     text = f"My own words.\n\n{block}\nTheir words.\n\nMore.\n"
-    assert kinds(text) == [("authored", "My own words."), ("quoted", block.strip()), ("quoted", "Their words.\n\nMore.")]
+    assert kinds(text) == [
+        ("authored", "My own words."),
+        ("quoted", block.strip()),
+        ("quoted", "Their words.\n\nMore."),
+    ]
     found = section(text)[1].why
     assert found.startswith("headers:")
     assert found == f"headers:{language}" or language in ("no", "da", "uk", "pt", "ar")
@@ -353,7 +478,9 @@ def test_outlooks_header_block_cuts(language: str) -> None:
 def test_bold_and_underlined_header_blocks_cut(language: str) -> None:
     starred = "\n".join(
         f"*{name}{colon}* {value}"
-        for name, colon, value in (line.partition("：" if language == "zh" else ":") for line in header_block(language).split("\n")[:-1])
+        for name, colon, value in (
+            line.partition("：" if language == "zh" else ":") for line in header_block(language).split("\n")[:-1]
+        )
     )
     assert authored(f"My own words.\n\n{'_' * 32}\n{starred}\n\nTheir words.\n") == "My own words."
 
@@ -365,7 +492,10 @@ def test_original_message_marker_cuts(language: str, dashes: str) -> None:
     for below in (header_block(language), ""):
         text = f"My own words.\n\n{marker}\n{below}\nTheir words.\n"
         assert authored(text) == "My own words."
-        assert section(text)[1].why == f"original:{language}" or (language, section(text)[1].why) == ("ko", "original:en")
+        assert section(text)[1].why == f"original:{language}" or (language, section(text)[1].why) == (
+            "ko",
+            "original:en",
+        )
 
 
 @pytest.mark.parametrize("language", CLIENTS)
@@ -394,7 +524,15 @@ def test_the_subject_tells_a_forward_from_a_reply() -> None:
 
 @pytest.mark.parametrize(
     ("subject", "forward"),
-    [("Fwd: Tea", True), ("WG: Tea", True), ("转发：茶", True), ("Re: Tea", False), ("Tea", False), ("", False), (None, False)],
+    [
+        ("Fwd: Tea", True),
+        ("WG: Tea", True),
+        ("转发：茶", True),
+        ("Re: Tea", False),
+        ("Tea", False),
+        ("", False),
+        (None, False),
+    ],
 )
 def test_prefixes_of_forwards(subject: str | None, forward: bool) -> None:
     assert is_forward(subject) is forward
@@ -413,6 +551,26 @@ def test_lotus_notes_replies_and_forwards() -> None:
     )
     assert kinds(forward)[0] == ("authored", "See below.")
     assert kinds(forward)[-1] == ("forwarded", "F.Y.I.")
+
+
+def test_an_end_of_a_forward_gives_the_word_back() -> None:
+    text = f"See.\n\n--- begin forwarded text\n\n\n{header_block('en')}\nTheirs.\n\n--- end forwarded text\n\n\nSo much for that.\n"
+    assert authored(text) == "See. So much for that."
+
+
+def test_answers_between_quotes_under_an_original_marker_are_kept() -> None:
+    text = "----- Original Message -----\nFrom: Ann <ann@example.org>\n\n> Tea?\n\nYes.\n\n> Milk?\n\nNo.\n"
+    assert authored(text) == "Yes. No."
+
+
+def test_headers_pasted_whole_stay_searchable() -> None:
+    text = f"Look:\n\nReceived: from a\nMessage-ID: <a@example.org>\n{header_block('en')}\nStrange, is it not?\n"
+    assert [part.section for part in section(text)] == ["authored", "forwarded", "forwarded"]
+
+
+def test_a_patch_of_ones_own_is_not_a_quote() -> None:
+    patch = "From 711fd37e34e8 Mon Sep 17 00:00:00 2001\nFrom: Bo <bo@example.org>\nDate: Tue, 29 Oct 2019 13:55:39 +0100\nSubject: x\n"
+    assert [part.section for part in section(f"Here.\n\n{patch}\nFix it.\n")] == ["authored"]
 
 
 def test_a_quote_under_a_header_block_ends_where_its_signs_end() -> None:
@@ -503,6 +661,13 @@ def test_a_list_footer_is_cut_from_own_and_from_quoted_text() -> None:
     assert kinds(f"Own words.\n\n{footer}\n") == [("authored", "Own words."), ("disclaimer", footer)]
     reply = f"Own words.\n\n-----Original Message-----\n{header_block('en')}\nTheirs.\n\n{footer}\n"
     assert kinds(reply)[-1] == ("disclaimer", footer)
+
+
+def test_stacked_footers_leave_a_paragraph_between_rules() -> None:
+    footer = "----------\nTo unsubscribe: https://example.org/u\n__________\nTea mailing list\ntea@example.org"
+    text = f"Own words.\n\n----------\n\nSecond part, about this list and bo@example.org.\n\n{footer}\n"
+    assert kinds(text)[-1] == ("disclaimer", footer)
+    assert authored(text).endswith("bo@example.org.")
 
 
 def test_pgp_armor_leaves_the_words_inside() -> None:
@@ -632,5 +797,7 @@ def test_one_line_of_ten_million_characters() -> None:
 
 
 def test_two_hundred_levels_of_quoting() -> None:
-    levels = [f"{'> ' * depth}On Tue, Jan 5, 2016 at 12:00 PM, {WHO} wrote:\n{'> ' * depth}\n" for depth in range(1, 201)]
+    levels = [
+        f"{'> ' * depth}On Tue, Jan 5, 2016 at 12:00 PM, {WHO} wrote:\n{'> ' * depth}\n" for depth in range(1, 201)
+    ]
     assert [part.section for part in section("Yes.\n\n" + "".join(levels))] == ["authored", "quoted"]

@@ -146,9 +146,17 @@ BANNERS = (
 """What a company's gateway puts on top of mail from outside."""
 
 FOOTERS = (
-    "mailing list|unsubscribe|listinfo|list info|google groups|yahoo! groups|yahoogroups|listserv|majordomo|"
-    "subscription options|mailinglist|mailing-list|abbestellen|désabonner|désinscri|cancelar la suscrip|"
-    "darse de baja|cancelar inscri|annulla l'iscri|afmelden|wypisać|отписаться|avregistrera|退订|配信停止|수신거부|faq at|"
-    "manage your subscription|to post to this|archives at|list archive|this list"
+    "mailing list|unsubscribe|listinfo|list info|google groups|yahoo! groups|yahoogroups|listserv|majordomo|sponsored by|"
+    "subscription options|mailinglist|mailing-list|abbestellen|désabonner|désinscri|cancelar la suscrip|darse de baja|"
+    "cancelar inscri|annulla l'iscri|afmelden|wypisać|отписаться|avregistrera|退订|配信停止|수신거부|"
+    "manage your subscription|to post to this|list archive|email is sponsored"
 )
 """What the footer of a mailing list speaks of."""
+
+FOOTER_STARTS = (
+    "to unsubscribe|you received this message because|you are receiving this|you're receiving this|to post to this|"
+    "to subscribe or unsubscribe|your use of yahoo|if you wish to unsubscribe|if you no longer wish|um sich von dieser|"
+    "sie erhalten diese|pour vous désabonner|pour se désabonner|vous recevez ce|has recibido este|recibes este|"
+    "você recebeu ess|hai ricevuto questo|je ontvangt|reply to this email directly|reply to this message directly"
+)
+"""How a footer begins that has no rule over it."""

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from .lines import INVISIBLE, RULE_CHARACTERS, TEXT, Lines, field_of
-from .tables import CAP, LOTUS, PLAIN_DATES, TIME
+from .tables import CAP, LOTUS, PLAIN_DATES, RAW_FIELDS, TIME
 
 LONGEST = 60
 """Lines that a block may take, with long lists of recipients wrapped."""
@@ -16,7 +16,8 @@ _UNSEEN = str.maketrans("", "", INVISIBLE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Header fields on lines [start, stop). ``client``: they hold what a client prints, an address or the time of sending."""
+    """Header fields on lines [start, stop). ``client``: they hold what a client prints, an address or the time of
+    sending. ``raw``: they were pasted from a message's own header."""
 
     start: int
     stop: int
@@ -24,6 +25,7 @@ class Block:
     language: str
     client: bool
     sent: bool
+    raw: bool
 
     @property
     def believed(self) -> bool:
@@ -45,7 +47,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
     roles: set[str] = set()
     languages: Counter[str] = Counter()
     client = address = sent = False
-    loose = blanks = 0
+    loose = blanks = raw = 0
     stop = i
     for j in range(i, min(len(lines), i + LONGEST)):
         line = lines.stripped[j]
@@ -60,6 +62,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
             languages.update(language for _, language in roles_of)
             role = roles_of[0][0]
             roles.add(role)
+            raw += name in RAW_FIELDS
             loose = 0
             if role == "date" and TIME.search(value[:CAP].translate(_UNSEEN).casefold()):
                 client = True
@@ -79,7 +82,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
     if not roles:
         return None
     language = languages.most_common(1)[0][0]
-    return Block(i, stop, frozenset(roles), language, client or address, sent or address)
+    return Block(i, stop, frozenset(roles), language, client or address, sent or address, raw > 1)
 
 
 def begins_above(lines: Lines, block: Block, floor: int) -> tuple[int, bool]:

@@ -14,11 +14,21 @@ from .attributions import Attribution, attribution_ending
 from .blocks import Block, begins_above, read_block
 from .lines import RULE_CHARACTERS, Lines
 from .notices import anchors_in, list_footer, notices
-from .tables import CAP, DIFF_CHANGE, FORWARDED, FORWARDED_PREFIXES, ORIGINAL, fold
+from .tables import (
+    CAP,
+    DIFF_CHANGE,
+    FORWARD_ENDS,
+    FORWARDED,
+    FORWARDED_PREFIXES,
+    GIT_MAIL,
+    ORIGINAL,
+    fold,
+)
 
 NEAR = 6
 """Blank lines that may lie between an announcement and what it announces."""
 
+_SIGNS = "#:%}]+=~!$&»|>"
 _QUOTING = (ln.QUOTE, ln.PIPE, ln.NAMED)
 
 
@@ -44,7 +54,8 @@ class Cutter:
         self.weighed = 0  # header fields above this line were weighed and are no block
         self.armored = True  # whether an end of armor may still follow
         self.anchors = anchors_in(lines.text)
-        self.initials: set[str] = set()  # names before `>` that were believed
+        self.mark = 0  # the next mark to visit
+        self.prefixes: list[str] = []  # what stood before quoted lines in place of `>`, and was believed
 
     def cut(self) -> list[Cut]:
         """The cuts. Call once."""
@@ -57,7 +68,9 @@ class Cutter:
             ln.ARMOR: self._armor,
             ln.ENCODED: self._encoded,
         }
-        for i, kind in self.lines.marks:
+        while self.mark < len(self.lines.marks):
+            i, kind = self.lines.marks[self.mark]
+            self.mark += 1
             if i >= self.at and kind in handlers:
                 handlers[kind](i)
         self._leave_authored(len(self.lines))
@@ -96,17 +109,24 @@ class Cutter:
 
     def _rest(self, start: int, headers: int, section: str, why: str) -> None:
         """Everything from ``start`` on is someone else's; its first lines, up to ``headers``, say whose."""
-        n = len(self.lines)
         self._take(start, headers, section, why)
-        stop = n
-        footer = list_footer(self.lines, self.at, n)
-        if footer:
-            stop = footer[0]
-        if self.at < stop:
-            self.cuts.append(Cut(self.at, stop, section, f"{section}:rest"))
+        stop = self._end_of_forward(self.at) if section == "forwarded" else len(self.lines)
+        footer = list_footer(self.lines, self.at, stop)
+        body = footer[0] if footer else stop
+        if self.at < body:
+            self.cuts.append(Cut(self.at, body, section, f"{section}:rest"))
         if footer:
             self.cuts.append(Cut(*footer))
-        self.at = n
+        self.at = max(self.at, stop)
+
+    def _end_of_forward(self, start: int) -> int:
+        """The line after the last that says that a forward ends; the number of lines if none does."""
+        lines = self.lines
+        for at in range(len(lines.marks) - 1, bisect_left(lines.marks, (start, -1)) - 1, -1):
+            i, kind = lines.marks[at]
+            if kind == ln.RULE and fold(lines.stripped[i].strip(RULE_CHARACTERS)).startswith(FORWARD_ENDS):
+                return lines.next_text(i + 1)
+        return len(lines)
 
     # Quoting characters
 
@@ -137,12 +157,14 @@ class Cutter:
                 return
             why = "quote:|"
         else:
-            name = lines.stripped[i].split(">", 1)[0]
-            same = sum(1 for line in lines.stripped[i:stop] if line.startswith(name + ">"))
-            if found is None and not (same >= 2 and len(name) <= 3) and name not in self.initials:
-                return
-            self.initials.add(name)
-            why = "quote:name>"
+            first = lines.stripped[i]
+            if not first.startswith(tuple(self.prefixes)):
+                name = first[: first.index(">") + 1]
+                same = sum(1 for line in lines.stripped[i : min(stop, i + 40)] if line.startswith(name))
+                if found is None and not (same >= 2 and len(name) <= 4):
+                    return
+                self.prefixes.append(name)
+            why = "quote:name>" if first[0].isalpha() else "quote:prefix"
         if found:
             self._take(found.start, above + 1, "quoted", f"attribution:{found.language}")
         self._take(i, stop, "quoted", why)
@@ -184,7 +206,12 @@ class Cutter:
     def _piped(self, i: int, stop: int) -> bool:
         """Whether lines that begin with ``|`` and have no attribution are a quote, not a table."""
         body = [line for line in self.lines.stripped[i : min(stop, i + 20)] if line]
-        return len(body) >= 2 and all(line[1:2] in ("", " ", "|", ">") and line.count("|", 1) < 2 for line in body)
+        boxed = any(len(line) > 1 and line.endswith("|") for line in body)
+        return (
+            len(body) >= 2
+            and not boxed
+            and all(line[1:2] in ("", " ", "|", ">") and line.count("|", 1) < 2 for line in body)
+        )
 
     # Attributions without quoting characters
 
@@ -201,14 +228,38 @@ class Cutter:
         n, below = len(lines), lines.next_text(i + 1)
         if below < n and lines.kinds[below] in _QUOTING and below - i <= NEAR:
             return  # `_run` sees to it
-        found = attribution_ending(lines, i, self.at, attached=False)
-        if found is None or not found.strong:
+        sign = self._sign(below)
+        found = attribution_ending(lines, i, self.at, attached=bool(sign))
+        if found and sign:
+            self._adopt(sign, below)
+        if found is None or sign or not found.strong:
             return
         why = f"attribution:{found.language}"
         if below >= n or not self._words_above(found.start) or self._answered_below(i):
             self._take(found.start, i + 1, "quoted", why)
         else:
             self._rest(found.start, i + 1, "quoted", why)
+
+    def _sign(self, i: int) -> str:
+        """What line ``i`` and the next begin with in place of ``>`` (``#``, ``:``, ``--]``); "" if they share no such sign."""
+        stripped = self.lines.stripped
+        if i + 1 >= len(stripped) or len(self.prefixes) > 1:
+            return ""
+        first = stripped[i]
+        sign = first[: len(first) - len(first.lstrip(_SIGNS + "-*"))]
+        return sign if sign.strip("-*") and stripped[i + 1].startswith(sign) else ""
+
+    def _adopt(self, sign: str, i: int) -> None:
+        """From line ``i`` on, lines that begin with ``sign`` are quoted."""
+        lines = self.lines
+        self.prefixes.append(sign)
+        adopted = [j for j in range(i, len(lines)) if lines.kinds[j] == ln.TEXT and lines.stripped[j].startswith(sign)]
+        for j in adopted:
+            lines.kinds[j] = ln.NAMED
+        runs = [(j, ln.RUN) for j in adopted if lines.kinds[j - 1] != ln.NAMED]
+        others = [mark for mark in lines.marks if lines.kinds[mark[0]] != ln.NAMED or mark[1] == ln.RUN]
+        lines.marks = sorted([*others, *runs])
+        self.mark = bisect_left(lines.marks, (i, -1))
 
     def _answered_below(self, i: int) -> bool:
         """Whether the next run of ``>`` is not announced, so that the unmarked lines before it are an answer."""
@@ -227,6 +278,9 @@ class Cutter:
         block = read_block(self.lines, i)
         if block is None:
             return
+        if i and GIT_MAIL.match(self.lines.stripped[i - 1]):
+            self.weighed = block.stop
+            return
         start, lotus = begins_above(self.lines, block, self.at)
         roles = block.roles
         addressed = "subject" in roles and ((lotus and roles & {"to", "cc"}) or {"to", "cc"} <= roles)
@@ -238,22 +292,24 @@ class Cutter:
     def _others(self, start: int, block: Block, why: str) -> None:
         """Cut at a believed block: all of the rest, or only the ``>`` run that follows."""
         lines = self.lines
-        forward = self.forward or not self._words_above(start)
-        section = "forwarded" if forward else "quoted"
         below = lines.next_text(block.stop)
-        if not forward and below < len(lines) and lines.kinds[below] == ln.QUOTE:
-            self._take(start, block.stop, section, why)
+        quoted = below < len(lines) and lines.kinds[below] == ln.QUOTE
+        if quoted and not self.forward:
+            self._take(start, block.stop, "quoted", why)
             self._take(below, lines.run(below), "quoted", "quote:>")
-        else:
-            self._rest(start, block.stop, section, why)
+            return
+        # Headers pasted whole are not a client's answer: what follows may be anything, so it stays searchable.
+        forward = self.forward or block.raw or not self._words_above(start)
+        self._rest(start, block.stop, "forwarded" if forward else "quoted", why)
 
     def _rule(self, i: int) -> None:
         """A line that begins with a rule: a marker, if its words are one's."""
         line = self.lines.stripped[i]
         core = fold(line.strip(RULE_CHARACTERS + ":："))
-        if core in ORIGINAL:
+        ruled = not line[:3].strip(RULE_CHARACTERS)
+        if core in ORIGINAL and (ruled or self._block_below(i + 1)):
             self._original(i, ORIGINAL[core])
-        elif core in FORWARDED:
+        elif core in FORWARDED and (ruled or self._block_below(i + 1)):
             self._forward(i, i + 1, FORWARDED[core])
         elif core.startswith(FORWARDED_PREFIXES) and not line[:3].strip("-_=*"):
             stop = i + 1
@@ -280,12 +336,9 @@ class Cutter:
 
     def _original(self, i: int, language: str) -> None:
         block = self._block_below(i + 1)
-        why = f"original:{language}"
-        if block and block.marked:
-            self._others(i, block, why)
-        else:
-            forward = self.forward or not self._words_above(i)
-            self._rest(i, i + 1, "forwarded" if forward else "quoted", why)
+        if block is None or not (block.marked or "from" in block.roles):
+            block = Block(i, i + 1, frozenset(), language, client=False, sent=False, raw=False)
+        self._others(i, block, f"original:{language}")
 
     def _forward(self, i: int, stop: int, language: str) -> None:
         """A marker of a forward; the header fields under it go with it."""

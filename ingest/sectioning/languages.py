@@ -274,6 +274,11 @@ FIELDS: dict[str, dict[str, str]] = {
 }
 """Header fields as Outlook and forwards print them, by role."""
 
+RAW_FIELDS = (
+    "received|message-id|mime-version|content-type|return-path|delivered-to|x-mailer|references|in-reply-to|user-agent"
+)
+"""Fields that stand in a message's own header, and that no client prints when one replies."""
+
 PLAIN_DATES = "date|datum|fecha|data|dato|päiv|pvm|дата|tarih|ημερομηνία|תאריך|التاريخ|日期|日付|日時|날짜|время"
 """Names of a date that people use in lists of their own; the others of role ``date`` say that something was sent."""
 
@@ -308,7 +313,7 @@ ORIGINAL: dict[str, str] = {
 
 FORWARDED: dict[str, str] = {
     "en": (
-        "forwarded message|begin forwarded message|begin forwarded mail|forwarded by|forwarded email|"
+        "forwarded message|begin forwarded text|forwarded text|begin forwarded message|begin forwarded mail|forwarded by|forwarded email|"
         "start of forwarded message|forward message|forwarding message|forwarded mail|forwarded from"
     ),
     "de": (
@@ -383,6 +388,13 @@ FORWARDED: dict[str, str] = {
     "ko": "전달된 메시지|전달된 메일|전달한 메시지|전달된 이메일|전달된 메시지 시작",
 }
 """What stands in or as a marker line before another message. A bare phrase counts on a line of its own with a colon."""
+
+FORWARD_ENDS = (
+    "end forwarded|end of forwarded|ende der weitergeleiteten|fin du message|fin del mensaje|fim da mensagem|fine messaggio|"
+    "fine del messaggio|einde doorgestuurd|einde van doorgestuurd|koniec przekaz|slut på vidarebefordr|slutt på videresendt|"
+    "slut på videresendt|конец переадресованного|конец пересылаемого|кінець пересла|end of original|end original"
+)
+"""What the line under a forwarded message begins with, between dashes."""
 
 FORWARD_SUBJECT = (
     "fw|fwd|wg|tr|rv|enc|i|doorst|pd|vb|vs|vl|vid|пересл|ilt|πρθ|הועבר|إعادة توجيه|转发|轉寄|転送|전달|fs|rif"

@@ -38,7 +38,7 @@ class Lines:
     """A body by lines: each stripped (lines of a ``>`` run are left as they are), its kind, and the marks among them.
 
     ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>``; ``rules``
-    are the lines that are nothing but a rule, or ``-- ``.
+    are the lines that are nothing but a rule, ``-- ``, or what a list's footer begins with.
     """
 
     text: str
@@ -154,8 +154,10 @@ def read_lines(text: str) -> Lines:
             odd = _odd_mark(s)
             if odd is not None:
                 mark((i, odd))
-                if odd == DELIMITER or (odd == RULE and not s.strip(RULE_CHARACTERS)):
+                if odd == DELIMITER or (odd == RULE and (not s.strip(RULE_CHARACTERS) or "Sponsor" in s)):
                     rules.append(i)
+            elif s == "-":
+                rules.append(i)
         elif angles and "A" <= first <= "Z" and ">" in s[:13] and _named(s):
             kinds[i] = NAMED
             if last != NAMED:

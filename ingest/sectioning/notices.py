@@ -15,6 +15,7 @@ from .tables import (
     CAP,
     CONTACT,
     DEVICES,
+    FOOTER_STARTS,
     FOOTERS,
     NOTICE_ANCHORS,
     NOTICE_CUES,
@@ -27,7 +28,7 @@ from .tables import (
 Span = tuple[int, int, str, str]
 """(first line, line after the last, section, why)"""
 
-SIGNATURE_LINES, SLOPPY_SIGNATURE_LINES, FOOTER_LINES = 30, 12, 16
+SIGNATURE_LINES, SLOPPY_SIGNATURE_LINES, FOOTER_LINES = 30, 12, 10
 """Lines with text in them that may follow ``-- ``, a bare ``--``, and the rule over a list's footer."""
 
 NOTICE_LINES, NOTICE_CHARACTERS = 40, 6000
@@ -54,14 +55,28 @@ def _rules(lines: Lines, start: int, stop: int) -> list[int]:
 
 
 def list_footer(lines: Lines, start: int, stop: int) -> Span | None:
-    """The footer that a mailing list put under the message: a rule, then few lines that speak of the list."""
-    for i in _rules(lines, max(start, stop - 2 * FOOTER_LINES), stop):
-        if _texts(lines, i, stop) > FOOTER_LINES:
+    """The footer that mailing lists put under a message: few lines that speak of the list, under a rule or on their own.
+
+    Read from the bottom up, since each list that a message passed adds its own.
+    """
+    bottom, found = stop, False
+    end = lines.text_above(stop, start) + 1
+    begin = end
+    while begin > start and lines.kinds[begin - 1] and end - begin < 8:
+        begin -= 1
+    if begin > start and fold(lines.stripped[begin][:CAP]).startswith(FOOTER_STARTS):
+        bottom, found = begin, True
+    for i in reversed(_rules(lines, max(start, stop - 3 * FOOTER_LINES), bottom)):
+        texts = _texts(lines, i + 1, bottom)
+        if texts == 0:
             continue
-        below = " ".join(line[:CAP] for line in lines.stripped[i + 1 : stop]).casefold()
-        if any(cue in below for cue in FOOTERS) and ("@" in below or "://" in below or "www." in below):
-            return i, stop, "disclaimer", "list-footer"
-    return None
+        below = [line[:CAP].casefold() for line in lines.stripped[i:bottom] if line]
+        linked = any("@" in line or "://" in line or "www." in line for line in below)
+        opening = " ".join(below[:3])
+        if texts > FOOTER_LINES or not linked or not any(cue in opening for cue in FOOTERS):
+            break
+        bottom, found = i, True
+    return (bottom, stop, "disclaimer", "list-footer") if found else None
 
 
 def _is_notice(paragraph: str) -> str | None:
@@ -140,14 +155,15 @@ def _delimited(lines: Lines, start: int, stop: int) -> Span | None:
 
 def _ruled(lines: Lines, start: int, stop: int) -> Span | None:
     """Under a rule at the very end: a few short lines below underscores, or a block of ways to reach someone."""
-    for i in _rules(lines, max(start, stop - 2 * FOOTER_LINES), stop):
+    for i in _rules(lines, max(start, stop - 2 * SLOPPY_SIGNATURE_LINES), stop):
         rule = lines.stripped[i]
         below = [line for line in lines.stripped[i + 1 : stop] if line]
-        if len(rule) < 4 or not 1 <= len(below) <= FOOTER_LINES or max(map(len, below)) > 90:
+        if len(rule) < 4 or not 1 <= len(below) <= SLOPPY_SIGNATURE_LINES or max(map(len, below)) > 90:
             continue
         if len(below) <= 4 and len(rule) >= 5 and not rule.strip("_"):
             return i, stop, "signature", "underscores"
-        if sum(1 for line in below if CONTACT.search(line)) >= max(2, len(below) // 3):
+        terse = all(len(line) <= 64 and len(line.split()) <= 7 for line in below)
+        if terse and sum(1 for line in below if CONTACT.search(line)) >= max(2, len(below) // 3):
             return i, stop, "signature", "contact"
     return None
 

@@ -40,6 +40,7 @@ def _alternatives(phrases: list[str]) -> str:
 ORIGINAL = _invert(words.ORIGINAL) | {"original": "en"}
 FORWARDED = _invert(words.FORWARDED)
 FORWARDED_PREFIXES = tuple(sorted(FORWARDED, key=len, reverse=True))
+FORWARD_ENDS = _folded(words.FORWARD_ENDS)
 PHRASES = frozenset(ORIGINAL) | frozenset(FORWARDED)
 
 PRONOUNS, PARTICLES, OPENERS = (
@@ -75,6 +76,11 @@ PROMPTS = frozenset({"SQL>", "PS>", "REPL>", "IRB>", "DOS>", "IDL>", "GDB>"})
 LOTUS = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}[\s,]+(?:at\s+)?\d{1,2}:\d{2}")
 """The date and time that Lotus Notes prints over a message that it answers or forwards."""
 
+GIT_MAIL = re.compile(r"From [0-9a-f]{7,40} ")
+"""The line that `git format-patch` puts over a patch's own header fields."""
+
+RAW_FIELDS = frozenset(_folded(words.RAW_FIELDS))
+
 DIFF_CHANGE = re.compile(r"\d[\d,]*[acd]\d[\d,]*$")
 """A hunk of `diff` in its normal form, under which `>` means an added line."""
 
@@ -98,7 +104,11 @@ NOTICE_ANCHORS = tuple((letter, tuple(anchors.split("|"))) for letter, anchors i
 NOTICE_OPENINGS = _folded(additions.NOTICE_OPENINGS)
 BANNERS = _folded(additions.BANNERS)
 FOOTERS = _folded(additions.FOOTERS)
+FOOTER_STARTS = _folded(additions.FOOTER_STARTS)
 CONTACT = re.compile(
-    r"https?://|www\.|[\w.+-]+@[\w-]+\.\w|\+?\(?\d[\d\s().+/-]{6,}\d|\b(?:tel|phone|fax|mobile|cell|mob|icq|skype|jabber|aim)\b\W",
+    r"https?://|www\.|[\w.+-]+@[\w-]+\.\w"
+    # A telephone number: groups of two to five digits, but no date.
+    r"|(?<![\w.])(?!(?:19|20)\d\d[-./]\d\d?[-./]|\d\d?[-./]\d\d?[-./]\d\d)\+?\(?\d{1,4}\)?(?:[ ./-]{0,2}\(?\d{2,5}\)?){2,5}(?![\w.:])|"
+    r"\b(?:tel|phone|fax|mobile|cell|mob|icq|skype|jabber|aim)\b\W",
     re.IGNORECASE,
 )
