@@ -16,19 +16,20 @@ from .sections import Section
 POLICY_VERSION = 1
 """Raised whenever the same sections may come out as other chunks."""
 
-TARGET, JOIN, LIMIT = 80, 110, 220
-"""Estimated tokens: what a chunk aims at; what short neighbours may come to when joined; what none goes beyond."""
+TARGET, JOIN, LIMIT = 80, 110, 160
+"""Estimated tokens: what a chunk aims at; what a paragraph, or short neighbours joined, may come to; what none goes beyond,
+a sentence neither. The estimate being what it is, LIMIT keeps a chunk with its subject within the 256 that the model reads."""
 
 SHORT = 24
-"""A piece below this is joined to a neighbour, even past TARGET, up to JOIN."""
+"""Estimated tokens below which a piece is joined to a neighbour, even past TARGET, up to JOIN."""
 
 _HIGH = bytes(range(128, 256))
 _WORDS = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \t\n\r\x0b\x0c"
 
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_WINDOW = 600  # characters by which the density of unbroken text is judged
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]{0,3}\s+|(?<=[。！？；])\s*|\n(?=[ \t]*(?:[-*+•#@|]|\d{1,3}[.)])\s)")
 _LINE = re.compile(r"\n")
-_WORD = re.compile(r"\s+")
 _QUOTING = re.compile(r"^(?:[^\S\n]{0,8}[>|])+[^\S\n]?", re.MULTILINE)
 
 
@@ -51,13 +52,16 @@ def estimate_tokens(text: str) -> float:
     """About how many WordPiece tokens of all-MiniLM-L6-v2 a text is, without its tokenizer.
 
     Fitted on 7,489 paragraphs of mail (0.22 a letter, 1 a punctuation mark: 90 % within 0.79 to 1.30 of the truth). Scripts
-    that its vocabulary lacks go letter by letter, 0.45 a byte of UTF-8: about one a character in Cyrillic, 1.35 in CJK.
+    that its vocabulary lacks go letter by letter, by the bytes of their UTF-8: about one a character in Cyrillic, 1.3 in CJK. Runs without
+    spaces (base64, long addresses) come to about twice as much.
     """
+    size = len(text)
     if text.isascii():
-        return 0.216 * len(text) + 0.8 * len(text.encode().translate(None, _WORDS))
+        tokens = 0.216 * size + 0.8 * len(text.encode().translate(None, _WORDS))
+        return tokens if size < 15 * (text.count(" ") + text.count("\n") + 1) else max(2 * tokens, 0.6 * size)
     odd = text.encode("utf-8", "surrogatepass").translate(None, _WORDS)
     marks = len(odd.translate(None, _HIGH))
-    return 0.216 * len(text) + 0.8 * marks + 0.36 * (len(odd) - marks)
+    return 0.216 * size + 0.8 * marks + 0.36 * (len(odd) - marks)
 
 
 _Span = tuple[int, int]
@@ -78,19 +82,31 @@ def _spans(text: str, start: int, stop: int, separator: re.Pattern[str]) -> list
 
 
 def _hard(text: str, start: int, stop: int) -> list[_Span]:
-    """A run without a space, by length: even the densest script stays below LIMIT."""
-    step = max(24, int((stop - start) * TARGET / max(estimate_tokens(text[start:stop]), 1)))
-    return [(at, min(at + step, stop)) for at in range(start, stop, step)]
+    """Pieces of about TARGET, between words where there is white space near, else anywhere."""
+    spans: list[_Span] = []
+    while start < stop:
+        window = text[start : min(start + _WINDOW, stop)]
+        step = max(24, int(len(window) * TARGET / max(estimate_tokens(window), 1)))
+        if start + step < stop:
+            piece = text[start : start + step]
+            space = max(piece.rfind(" "), piece.rfind("\n"), piece.rfind("\t"))
+            step = space + 1 if space > step // 2 else step
+        end = min(start + step, stop)
+        piece = text[start:end]
+        left = len(piece) - len(piece.lstrip())
+        if left < len(piece):
+            spans.append((start + left, start + len(piece.rstrip())))
+        start = end
+    return spans
 
 
 _FINER: tuple[Callable[[str, int, int], list[_Span]], ...] = (
     lambda text, start, stop: _spans(text, start, stop, _BLANK_LINES),
     lambda text, start, stop: _spans(text, start, stop, _SENTENCE),
     lambda text, start, stop: _spans(text, start, stop, _LINE),
-    lambda text, start, stop: _spans(text, start, stop, _WORD),
     _hard,
 )
-"""Ways to cut what is too long: paragraphs, sentences (and items of a list), lines, words, anywhere."""
+"""Ways to cut what is too long: paragraphs, sentences (and items of a list), lines, anywhere."""
 
 
 def _pack(text: str, start: int, stop: int, level: int, pieces: list[tuple[int, int, float]]) -> None:
@@ -99,16 +115,20 @@ def _pack(text: str, start: int, stop: int, level: int, pieces: list[tuple[int, 
     floor = len(pieces)
     for first, after in _FINER[level](text, start, stop):
         tokens = estimate_tokens(text[first:after])
-        if tokens > JOIN and level + 1 < len(_FINER):
+        if tokens > (JOIN if level == 0 else LIMIT) and level + 1 < len(_FINER):
             _pack(text, first, after, level + 1, pieces)
             continue
         if len(pieces) > floor:
             before, _, held = pieces[-1]
             total = held + tokens
-            if total <= TARGET or (total <= JOIN and (held < SHORT or tokens < SHORT)):
+            if total <= TARGET or (total <= JOIN and held < SHORT):
                 pieces[-1] = (before, after, total)
                 continue
         pieces.append((first, after, tokens))
+    if len(pieces) > floor + 1 and pieces[-1][2] < SHORT and pieces[-1][2] + pieces[-2][2] <= JOIN:
+        _, after, tokens = pieces.pop()
+        before, _, held = pieces[-1]
+        pieces[-1] = (before, after, held + tokens)
 
 
 def _chunks(section: str, sources: Sequence[str]) -> list[Chunk]:
@@ -125,8 +145,9 @@ def _chunks(section: str, sources: Sequence[str]) -> list[Chunk]:
         else:
             _pack(text, 0, len(text), 0, pieces)
         for start, stop, more in pieces:
-            if held and (more < SHORT or tokens < SHORT) and tokens + more <= JOIN:
-                held, tokens = f"{held}\n\n{text[start:stop]}", tokens + more
+            together = tokens + more
+            if held and ((tokens < SHORT and together <= JOIN) or (more < SHORT and together <= TARGET)):
+                held, tokens = f"{held}\n\n{text[start:stop]}", together
                 continue
             if held:
                 texts.append(held)

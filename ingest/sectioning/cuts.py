@@ -28,6 +28,9 @@ from .tables import (
 NEAR = 6
 """Blank lines that may lie between an announcement and what it announces."""
 
+UNBROKEN = 10_000
+"""Characters of ASCII without a space that are no word."""
+
 _SIGNS = "#:%}]+=~!$&»|>"
 _QUOTING = (ln.QUOTE, ln.PIPE, ln.NAMED)
 
@@ -371,7 +374,7 @@ class Cutter:
                 self._take(i, stop + 1, "signature", "pgp")
 
     def _encoded(self, i: int) -> None:
-        """Base64 or uuencode that no MIME part held: at least eight lines, and the shorter one that ends it."""
+        """Base64 or uuencode that no MIME part held: at least eight lines and the shorter one that ends it, or one huge line."""
         lines, n = self.lines, len(self.lines)
         stop = i + 1
         if lines.stripped[i].startswith("begin "):
@@ -384,10 +387,11 @@ class Cutter:
             enough = stop > i + 2
         else:
             width = len(lines.stripped[i])
+            alone = width >= UNBROKEN and lines.stripped[i].isascii()
             while stop < n and len(lines.stripped[stop]) == width and " " not in lines.stripped[stop]:
                 stop += 1
-            enough = stop >= i + 8
-            if enough and stop < n and 0 < len(lines.stripped[stop]) < width and " " not in lines.stripped[stop]:
+            enough = alone or stop >= i + 8
+            if stop >= i + 8 and stop < n and 0 < len(lines.stripped[stop]) < width and " " not in lines.stripped[stop]:
                 stop += 1
         if enough:
             self._take(i, stop, "signature", "encoded")
