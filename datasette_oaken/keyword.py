@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,11 +25,12 @@ from .terms import Term, term
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
 """BM25's weight of each of FTS_COLUMNS: subject, author, recipients, attachments, text. Measured in benchmarks/."""
 
-KIN = 0.7
+KIN = 0.5
 """What a hit is worth whose words all stand there only as their stems' kin ("collected" for "collects")."""
 
 OWN = 1e6
-"""Added to BM25, for a query of one word, where the word itself stands: whatever its weight, it goes before its kin."""
+"""Added to BM25 where the one word of a query stands itself, or a number of several parts as a whole: these go before
+all others, whatever their weight."""
 
 BATCH = 600
 """Chunks that are read at a time."""
@@ -56,10 +58,14 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """A query's terms: ``required`` phrases that must stand in the message, ``counted`` words of which some must."""
+    """A query's terms: ``required`` phrases that must stand in the message, ``counted`` words of which some must.
+
+    ``numbers``: numbers typed with spaces in them (``+44 20 7946``): a hit with one as a whole goes first.
+    """
 
     required: tuple[Term, ...]
     counted: tuple[Term, ...]
+    numbers: tuple[Term, ...] = ()
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -81,7 +87,9 @@ def wanted(words: Sequence[str], phrases: Sequence[str]) -> Wanted:
     required = tuple(t for t in (term(p, True) for p in phrases) if t is not None)
     every = list(dict.fromkeys(t for t in (term(w) for w in words) if t is not None))
     telling = [t for t in every if not t.stop]
-    return Wanted(required, tuple(telling if telling or required else every))
+    runs = re.findall(r"(?<!\S)\d+(?: \d+)+(?!\S)", " ".join(words))
+    numbers = tuple(t for t in (term(run, True) for run in runs) if t is not None)
+    return Wanted(required, tuple(telling if telling or required else every), numbers)
 
 
 def retrieve(conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int, min_match: float) -> list[Found]:
@@ -97,7 +105,7 @@ def retrieve(conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int
         holding = messages_with(conn, required, within)
         chunks = Scope(conn, (f"m.id {THESE}", [json.dumps(sorted(holding))])).chunks
         within = chunks if within is None or chunks is None else within[among(within, chunks)]
-    return _Retrieval(conn, want.terms, want.least(min_match), within).best(depth)
+    return _Retrieval(conn, want, want.least(min_match), within).best(depth)
 
 
 @dataclass(slots=True)
@@ -115,9 +123,10 @@ class _Retrieval:
     what FTS5 cannot say: own forms, punctuation, and what the message holds as a whole.
     """
 
-    def __init__(self, conn: sqlite3.Connection, terms: Sequence[Term], least: int, within: np.ndarray | None) -> None:
+    def __init__(self, conn: sqlite3.Connection, want: Wanted, least: int, within: np.ndarray | None) -> None:
         self.conn = conn
-        self.terms = terms
+        self.terms = terms = want.terms
+        self.numbers = want.numbers
         self.least = least
         self.within = within
         self.crossing = [crossing(conn, t) for t in terms]
@@ -290,6 +299,7 @@ class _Retrieval:
                     for t, holds in zip(self.terms, here, strict=True)
                 )
                 candidate.score *= 1 - (1 - KIN) * kin / count
+                candidate.score += OWN * sum(number.stands_in(candidate.text) for number in self.numbers)
                 yield candidate, count
 
     def _held(self, ids: np.ndarray, known: dict[int, str] | None = None, verify: bool = True) -> np.ndarray:
