@@ -24,6 +24,13 @@ _ISO = re.compile(
 _ZONE_NAME = re.compile(r"\b(?:GMT|UTC|UT)\s*([+-]\d{4})\b", re.I)
 
 
+_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_PLAIN = re.compile(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), {1,2})?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)([0-5]\d)"
+    r"(?: \([A-Za-z]{1,5}\))?"
+)
+
+
 def sent_at(dates: Iterable[str], received: Iterable[str], *, latest: datetime | None = None) -> str | None:
     """The time of sending as ``YYYY-MM-DDTHH:MM:SSZ``: the first sane Date, else the topmost sane Received; None without either.
 
@@ -44,12 +51,24 @@ def sent_at(dates: Iterable[str], received: Iterable[str], *, latest: datetime |
 def read_date(value: str, latest: datetime | None = None) -> datetime | None:
     """A date header as an aware UTC datetime, or None when it names no possible time of a mail."""
     value = value[:200]
-    when = parse_mail_date(value).value
-    if when is None:
-        when = _lenient(value)
+    when = _plain(value) or parse_mail_date(value).value or _lenient(value)
     if when is None or when < EARLIEST or when > (latest or datetime(2100, 1, 1, tzinfo=UTC)):
         return None
     return when
+
+
+def _plain(value: str) -> datetime | None:
+    """The one form that nine of ten dates have, read here: mail-parser takes fifteen times as long to say the same of it."""
+    match = _PLAIN.fullmatch(value)
+    if match is None or match[2] not in _MONTHS or int(match[8]) > 14:
+        return None
+    day, month, year, hour, minute, second = int(match[1]), _MONTHS[match[2]], *map(int, match.group(3, 4, 5, 6))
+    offset = timedelta(hours=int(match[8]), minutes=int(match[9]))
+    try:
+        local = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        return local + offset if match[7] == "-" else local - offset
+    except (ValueError, OverflowError):
+        return None
 
 
 def received_date(value: str, latest: datetime | None = None) -> datetime | None:

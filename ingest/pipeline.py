@@ -17,6 +17,7 @@ from datasette_oaken.vector import ENCODING, generations
 from . import locks, store, threads
 from .identity import content_hash
 from .marks import store_marks
+from .prepare import Prepared
 from .progress import Progress
 from .sources import Entry, Failure, Source
 from .workers import Answer, Job, Preparer
@@ -160,6 +161,7 @@ class _Run:
         self._waiting: list[tuple[_Batch, list[Answer]]] = []
         self._waiting_items = 0
         self._sent: set[str] = set()  # hashes on their way to the workers, not yet stored
+        self._failed_before = store.failed_keys(conn, source.kind)
 
     def batches(self) -> Iterator[_Batch]:
         """Read the source, leave out what is known, and put the rest up in batches of jobs."""
@@ -208,6 +210,17 @@ class _Run:
                 jobs.append((item.raw, item.hash))
         return _Batch(items, jobs, consumed)
 
+    def _places(self, items: list[_Item]) -> dict[tuple[str, str], int]:
+        """The messages that are stored at the items' places: (mailbox, key) -> message_id."""
+        keys: dict[str, list[str]] = {}
+        for item in items:
+            keys.setdefault(item.entry.mailbox, []).append(item.entry.key)
+        return {
+            (mailbox, key): found[0]
+            for mailbox, wanted in keys.items()
+            for key, found in store.known_places(self.conn, self._mailbox(mailbox, create=False), wanted).items()
+        }
+
     def _stored_place(self, entry: Entry) -> tuple[int, str | None, str] | None:
         return store.known_places(self.conn, self._mailbox(entry.mailbox, create=False), [entry.key]).get(entry.key)
 
@@ -240,6 +253,7 @@ class _Run:
             for batch, answers in self._waiting:
                 self._write(batch, answers, stored, failures)
             threads.refresh(self.conn, stored.threads)
+            store.follow_flags(self.conn, stored.placed)
             rows.index_chunks(self.conn, last_chunk)
         for batch, _ in self._waiting:
             self._sent.difference_update(hash_ for _, hash_ in batch.jobs)
@@ -256,9 +270,9 @@ class _Run:
         self, batch: _Batch, answers: list[Answer], stored: store.Stored, failures: list[dict[str, Any]]
     ) -> None:
         prepared = {hash_: answer for (_, hash_), answer in zip(batch.jobs, answers, strict=True)}
-        known = store.known_contents(
-            self.conn, self.account, [i.hash for i in batch.items if isinstance(i, _Item) and i.hash]
-        )
+        read = [item for item in batch.items if isinstance(item, _Item) and item.hash]
+        known = store.known_contents(self.conn, self.account, [item.hash for item in read if item.hash])
+        places = self._places(read)
         for item in batch.items:
             if isinstance(item, Failure):
                 self._fail(item.key, item.mailbox, item.error, 1, None, failures)
@@ -267,25 +281,26 @@ class _Run:
             elif item.same_place:
                 stored.unchanged += 1
             else:
-                self._write_item(item, prepared, known, stored, failures)
+                self._write_item(item, prepared, known, places, stored, failures)
 
     def _write_item(
         self,
         item: _Item,
         prepared: dict[str, Answer],
         known: dict[str, int],
+        places: dict[tuple[str, str], int],
         stored: store.Stored,
         failures: list[dict[str, Any]],
     ) -> None:
         entry, raw, hash_ = item.entry, item.raw, item.hash
         assert raw is not None and hash_ is not None
         mailbox_id = self._mailbox(entry.mailbox)
-        at_place = self._stored_place(entry)
+        before = places.get((entry.mailbox, entry.key))
         place = store.Place(mailbox_id, entry.key, entry.fingerprint, entry.flags, entry.labels)
         answer = prepared.get(hash_)
         if hash_ in known:
             message_id = known[hash_]
-            if at_place is not None and at_place[0] == message_id:
+            if before == message_id:
                 stored.unchanged += 1
             else:
                 stored.duplicates += 1
@@ -294,15 +309,16 @@ class _Run:
             self._fail(entry.key, entry.mailbox, answer or "the same message failed before", 2, raw, failures)
             return
         else:
-            before = at_place[0] if at_place is not None else None
             if before is not None and self._supersedes(before, answer, place):
                 store.replace_message(self.conn, self.account, before, answer, stored)
                 message_id = before
             else:
                 message_id = store.add_message(self.conn, self.account, answer, stored)
             known[hash_] = message_id
-        store.put_place(self.conn, message_id, self._marked(place, raw))
-        store.clear_failure(self.conn, self.source.kind, entry.key)
+        store.put_place(self.conn, message_id, self._marked(place, raw, answer))
+        stored.placed.add(message_id)
+        if entry.key in self._failed_before:
+            store.clear_failure(self.conn, self.source.kind, entry.key)
 
     def _supersedes(self, message_id: int, answer: Any, place: store.Place) -> bool:
         """Whether the new content is a later version of the message stored there, rather than another message.
@@ -318,9 +334,12 @@ class _Run:
             and not store.has_other_place(self.conn, message_id, place)
         )
 
-    def _marked(self, place: store.Place, raw: bytes) -> store.Place:
+    def _marked(self, place: store.Place, raw: bytes, answer: Answer | None) -> store.Place:
         """The place with the flags and labels that the store wrote into the message itself (Status, X-Gmail-Labels)."""
-        flags, labels = store_marks(raw)
+        if isinstance(answer, Prepared):
+            flags, labels = frozenset(answer.message.flags), tuple(answer.message.labels)
+        else:
+            flags, labels = store_marks(raw)
         if not flags and not labels:
             return place
         return store.Place(

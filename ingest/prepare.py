@@ -34,7 +34,7 @@ def prepare(raw: bytes, content_hash: str) -> Prepared:
     """Parse, section, chunk and compress one message. ``content_hash`` is ``identity.content_hash(raw)``."""
     message = parse_message(raw)
     text = message.text
-    found = sectioning.section(text)
+    found = sectioning.section(text, message.subject)
     pieces = chunking.chunk(text, found)
     if not pieces:
         people = [_person(message.from_name, message.from_address)]

@@ -37,6 +37,7 @@ class Stored:
     chunks_added: int = 0
     chunks_deleted: int = 0
     threads: set[int] = field(default_factory=set)
+    placed: set[int] = field(default_factory=set)
 
 
 def account(conn: sqlite3.Connection, name: str) -> None:
@@ -205,7 +206,7 @@ def replace_message(
 
 
 def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:
-    """Remember that the message lies there, with that place's flags and labels; read state follows unless a person set it."""
+    """Remember that the message lies there, with that place's flags and labels; ``follow_flags`` comes after."""
     conn.execute(
         "insert into message_locations (message_id, mailbox_id, provider_key, fingerprint, flags) values (?, ?, ?, ?, ?)"
         " on conflict (mailbox_id, provider_key) do update set message_id = excluded.message_id,"
@@ -217,11 +218,18 @@ def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:
             "insert or ignore into message_labels (message_id, label) values (?, ?)",
             [(message_id, label) for label in place.labels],
         )
-    # Read where any of its places says so: a message read on one device is read.
+
+
+def follow_flags(conn: sqlite3.Connection, message_ids: Iterable[int]) -> None:
+    """Bring read state up to what the places of these messages say, where no person has said otherwise.
+
+    Read where any of its places says so: a message read on one device is read.
+    """
     conn.execute(
-        "update message_state set is_read = exists (select 1 from message_locations where message_id = ?1"
-        " and ' ' || flags || ' ' like '% seen %') where message_id = ?1 and not is_read_set",
-        (message_id,),
+        "update message_state set is_read = exists (select 1 from message_locations l"
+        " where l.message_id = message_state.message_id and ' ' || l.flags || ' ' like '% seen %')"
+        " where not is_read_set and message_id in (select value from json_each(?))",
+        (json.dumps(sorted(message_ids)),),
     )
 
 
@@ -252,6 +260,11 @@ def put_failure(
         " attempts = ingest_failures.attempts + excluded.attempts, raw = excluded.raw, last_at = excluded.last_at",
         (source, mailbox_name, key, error, attempts, raw, when, when),
     )
+
+
+def failed_keys(conn: sqlite3.Connection, source: str) -> set[str]:
+    """The keys of this kind of source that are on the list of failures."""
+    return {row[0] for row in conn.execute("select key from ingest_failures where source = ?", (source,))}
 
 
 def clear_failure(conn: sqlite3.Connection, source: str, key: str) -> None:
