@@ -60,8 +60,8 @@ def read_date(value: str, latest: datetime | None = None) -> datetime | None:
 def _plain(value: str) -> datetime | None:
     """The one form that nine of ten dates have, read here: mail-parser takes fifteen times as long to say the same of it."""
     match = _PLAIN.fullmatch(value)
-    if match is None or match[2] not in _MONTHS or int(match[8]) > 14:
-        return None
+    if match is None or match[2] not in _MONTHS or int(match[8]) > 14 or int(match[3]) < EARLIEST.year:
+        return None  # the year 0102 is 2002 by a broken clock, for one: not plain
     day, month, year, hour, minute, second = int(match[1]), _MONTHS[match[2]], *map(int, match.group(3, 4, 5, 6))
     offset = timedelta(hours=int(match[8]), minutes=int(match[9]))
     try:
