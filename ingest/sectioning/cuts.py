@@ -164,7 +164,8 @@ class Cutter:
             if not first.startswith(tuple(self.prefixes)):
                 name = first[: first.index(">") + 1]
                 same = sum(1 for line in lines.stripped[i : min(stop, i + 40)] if line.startswith(name))
-                if found is None and not (same >= 2 and len(name) <= 4):
+                initials = len(name) <= 4 and (same >= 2 or first[len(name) : len(name) + 1] == ">")
+                if found is None and not initials:
                     return
                 self.prefixes.append(name)
             why = "quote:name>" if first[0].isalpha() else "quote:prefix"
@@ -286,7 +287,9 @@ class Cutter:
             return
         start, lotus = begins_above(self.lines, block, self.at)
         roles = block.roles
-        addressed = "subject" in roles and ((lotus and roles & {"to", "cc"}) or {"to", "cc"} <= roles)
+        addressed = "subject" in roles and (
+            (lotus and roles & {"to", "cc"}) or (block.client and {"to", "cc"} <= roles)
+        )
         if addressed or block.believed:
             self._others(start, block, f"headers:{block.language}")
         else:
