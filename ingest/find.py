@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from datasette_oaken.query import parse
-from datasette_oaken.search import read_mode, search
-
 from datasette_oaken import db, settings
 from datasette_oaken.embedders import Embedded, QueryEmbedder, get_embedder
+from datasette_oaken.query import parse
+from datasette_oaken.search import read_mode, search
 from datasette_oaken.vector import answering
 
 

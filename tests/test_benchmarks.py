@@ -62,3 +62,12 @@ def test_search_asks_different_queries_of_each_way(mail: Path, tmp_path: Path) -
         "oaken, over HTTP": (12, 12),
         "oaken search, a process each": (2, 2),
     }
+
+
+def test_embedding_gives_every_way_the_same_passages(mail: Path, tmp_path: Path) -> None:
+    answer = script("embed.py", mail, "--texts", "4", "--runs", "1", "--work", tmp_path / "out")
+    assert (answer["corpus"], answer["texts"]) == ("letters.mbox, 8 messages", 4)
+    rates = answer["tokens_per_second"]
+    assert isinstance(rates, dict)
+    assert len(rates) == 4
+    assert all(rate > 0 for rate in rates.values())
