@@ -17,19 +17,23 @@ _FURNITURE = {
 }
 _STUB = re.compile(r"\bhtml\b|\bbrowser\b|navegador|navigateur|webversion|onlineversion", re.I)
 _STUB_LENGTH = 500  # characters; the longest apology for having no plain text that was met
-_STUB_SOURCE = 8000  # bytes before decoding
+_STUB_SOURCE, _STUB_PIECES = (
+    8000,
+    20,
+)  # bytes before decoding, and parts: what is more says something, and is not looked at
 LISTED_LEVELS = 8  # messages within messages that are listed as files of their own; deeper ones lie in those
 
 
 class _Rope:
     """Pieces of a body, joined without copying; with what a choice between bodies needs to know."""
 
-    __slots__ = ("html", "pieces", "size")
+    __slots__ = ("count", "html", "pieces", "size")
 
     def __init__(self, pieces: list[Part | _Rope], *, html: bool, size: int) -> None:
         self.pieces = pieces
         self.html = html
         self.size = size
+        self.count = sum(piece.count if isinstance(piece, _Rope) else 1 for piece in pieces)
 
     @classmethod
     def of(cls, ropes: list[_Rope]) -> _Rope:
@@ -128,7 +132,7 @@ def _alternative(ropes: list[_Rope], prefer: str) -> _Rope:
 
 def _says_nothing(rope: _Rope) -> bool:
     """Whether a plain version is empty, or a few words that send the reader to the HTML."""
-    if rope.size > _STUB_SOURCE:
+    if rope.size > _STUB_SOURCE or rope.count > _STUB_PIECES:
         return False
     text = "\n".join(piece.text() for piece in rope if not piece.is_message).strip(" \t\n\xa0\u200b\ufeff")
     return not text or (len(text) < _STUB_LENGTH and bool(_STUB.search(text)))

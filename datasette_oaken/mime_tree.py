@@ -38,6 +38,7 @@ class Part:
 
     boundary: bytes | None = None
     content: bytes | None = None  # of a file found inside another part's bytes: its own
+    span: tuple[int, int] | None = None  # and where in that part's decoded bytes it was
     number = 0
 
     def __init__(self, data: bytes, position: int, parent: Part | None) -> None:
@@ -115,12 +116,11 @@ class Part:
             data, tail = base64_text(self.data[self.start : self.stop])
             return decode_transfer(data, self.encoding), tail
         data = self.payload()
-        for child in reversed(self.children):
-            if child.content is not None and (span := child.span):
-                data = data[: span[0]] + data[span[1] :]
-        return data, b""
-
-    span: tuple[int, int] | None = None  # where in its parent's decoded bytes it was found
+        pieces, position = [], 0
+        for start, stop in (child.span for child in self.children if child.span):
+            pieces.append(data[position:start])
+            position = stop
+        return b"".join([*pieces, data[position:]]) if pieces else data, b""
 
     def text(self, hint: str | None = None) -> str:
         """A text part as text, with ``\\n`` line ends; see ``charsets.decode``. ``hint``: a charset, where it states none."""

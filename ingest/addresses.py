@@ -18,6 +18,7 @@ from datasette_oaken.charsets import decode_words
 _SPEC = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\x80-\ud7ff\ue000-\U0010ffff-]+@[A-Za-z0-9._\x80-\ud7ff\ue000-\U0010ffff-]+"
 _PLAIN = re.compile(rf'(?:"([^"\\]*)"[ \t]*|([^"<>@,;:()\\\[\]]*))<({_SPEC})>|({_SPEC})')
 _FOUND = re.compile(_SPEC)
+_TOKEN = re.compile(r"[^\s<>()\[\],;:\"]+")
 _BRACKETED = re.compile(rf"<[ \t]*(?:mailto:)?({_SPEC})[ \t]*>")
 _PUNCTUATION = re.compile(r'[<>()"\[\];,:]|mailto')
 _OBSCURED = re.compile(r"^[ \t]*([\w.+-]{1,64}) at ([\w.-]{1,253})(?=[ \t]*(?:\(|$))")
@@ -72,14 +73,16 @@ def _structured(value: str) -> list[tuple[str, str]]:
 def _salvaged(item: str) -> tuple[str, str]:
     """The person in an item that follows no grammar: its first address in angle brackets, else its last, and the words around it."""
     if match := _BRACKETED.search(item):
+        address = match[1]
         around = item[: match.start()] or item[match.end() :]
     else:
-        for match in _FOUND.finditer(item):  # noqa: B007  the last one is wanted
-            pass
-        if match is None:
+        # By words, since a search for a@b by itself starts anew at every character.
+        words = [word for word in _TOKEN.finditer(item) if "@" in word[0] and _FOUND.fullmatch(word[0])]
+        if not words:
             return item.strip(" \t\"'<>:;,()"), ""
-        around = f"{item[: match.start()]} {item[match.end() :]}"
-    return " ".join(_PUNCTUATION.sub(" ", around).split()), match[match.lastindex or 0].strip(".")
+        address = words[-1][0]
+        around = f"{item[: words[-1].start()]} {item[words[-1].end() :]}"
+    return " ".join(_PUNCTUATION.sub(" ", around).split()), address.strip(".")
 
 
 def _name(name: str, address: str) -> str | None:

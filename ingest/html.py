@@ -15,10 +15,11 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from datasette_oaken.charsets import printable
+from datasette_oaken.charsets import plain_lines
 
 MAX_QUOTES = 9  # levels of "> " that are written; deeper ones stand at this level
 MAX_DEPTH = 400  # open elements; browsers stop at 512. Lexbor's time grows with the square of the depth
+MAX_FORMATTING = 10  # open <b>, <font>…: HTML5 opens each anew in every paragraph that follows
 OUTLOOK_RULE = "_" * 32
 
 
@@ -35,6 +36,7 @@ _LINE = _names(
 )
 _PARAGRAPH = _names("p h1 h2 h3 h4 h5 h6 blockquote pre listing xmp")
 _PRE = _names("pre listing xmp textarea")
+_FORMATTING = _names("a b big code em font i nobr s small strike strong tt u")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 # Zero-width joiners belong to Persian and to emoji; between Latin letters they only cut words.
 _INVISIBLE = re.compile("[\u200b\u00ad\ufeff\u2060]+|(?<=[A-Za-z0-9])[\u200c\u200d]+(?=[A-Za-z0-9])")
@@ -49,7 +51,8 @@ _OUTLOOK_BORDER = re.compile(r"border-top\s*:\s*solid\s+#?(?:b5c4df|e1e1e1)|bord
 _NUMBER = re.compile(r"[ \t]*[+-]?\d{1,6}")
 _RULE = re.compile(r"(?:^|\})\s*([^{}@]{1,300})\{([^{}]{0,2000})\}")
 _CLASS = re.compile(r"\s*(?:[a-z0-9]+)?([.#][\w-]+)\s*$", re.I)
-_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+# Possessive, and without the closing bracket: a tag that is never closed must not be tried again from every character.
+_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']|"[^"]*"|'[^']*')*+)""")
 # Elements that HTML closes by itself, or that hold nothing: they do not make a tree deep.
 _SHALLOW = _names(
     "p li td tr th option dt dd br img hr input meta link area base col embed source wbr param tbody thead"
@@ -69,6 +72,7 @@ def html_to_text(html: str) -> str:
 def _flattened(html: str) -> str:
     """``html`` without what would make parsing it quadratic: nesting beyond MAX_DEPTH, and tags of thousands of attributes."""
     opened: dict[str, int] = {}
+    formatting = 0
     dropped: dict[str, int] = {}
     depth = 0
     pieces: list[str] = []
@@ -76,25 +80,29 @@ def _flattened(html: str) -> str:
     for match in _TAG.finditer(html):
         name = match[2].lower()
         replacement = None
-        if match[1]:
+        if name in ("option", "optgroup"):  # Lexbor looks at every option before each one
+            replacement = "<br>"
+        elif match[1]:
             if dropped.get(name):
                 dropped[name] -= 1
-                replacement = " "
+                replacement = ""
             elif opened.get(name):
                 opened[name] -= 1
                 depth -= 1
+                formatting -= name in _FORMATTING
         elif name not in _SHALLOW:
-            if depth >= MAX_DEPTH:
+            if depth >= MAX_DEPTH or (formatting >= MAX_FORMATTING and name in _FORMATTING):
                 dropped[name] = dropped.get(name, 0) + 1
-                replacement = "<br>" if name in _LINE or name in _PARAGRAPH else " "
-            elif not match[3].endswith("/"):
+                replacement = "<br>" if name in _LINE or name in _PARAGRAPH else ""
+            else:
                 opened[name] = opened.get(name, 0) + 1
                 depth += 1
+                formatting += name in _FORMATTING
         if replacement is None and match.end() - match.start() > 10_000:
             replacement = f"<{match[1]}{match[2]}>"
         if replacement is not None:
             pieces += html[position : match.start()], replacement
-            position = match.end()
+            position = match.end() + html.startswith(">", match.end())
     if not pieces:
         return html
     pieces.append(html[position:])
@@ -144,6 +152,8 @@ class _Writer:
         self.hidden = hidden
         self.lines: list[str] = []
         self.line: list[str] = []
+        self.words = False  # whether the open line has any
+        self.bullet = ""  # of a list item none of whose words are written yet
         self.blank = False
         self.quotes = 0
         self.level = 0  # of the last line written
@@ -187,7 +197,7 @@ class _Writer:
                 following = node.next
             node = following
         self.end_line()
-        return printable("\n".join(self.lines).strip("\n"))
+        return plain_lines("\n".join(self.lines).strip("\n"))
 
     def is_hidden(self, attributes: dict[str, str | None], style: str) -> bool:
         if "hidden" in attributes or (style and _HIDDEN.search(style)):
@@ -213,7 +223,7 @@ class _Writer:
             self.end_line()
             if tag == "li":
                 number = self.lists[-1] if self.lists else 0
-                self.line.append(f"{number}. " if number else "- ")
+                self.bullet = f"{number}. " if number else "- "
                 if number:
                     self.lists[-1] += 1
             elif tag == "ol":
@@ -234,7 +244,7 @@ class _Writer:
                 self.rule()
             self.blank = True
         elif tag in ("td", "th"):
-            if "".join(self.line).strip():
+            if self.words:
                 self.line.append("\t")
             if style and _OUTLOOK_BORDER.search(style):
                 self.rule()
@@ -263,8 +273,9 @@ class _Writer:
             self.end_line()
             self.blank = self.blank or tag != "p" or bool(self.lines)
         elif tag in _LINE:
-            if tag != "li" or self.has_words():
-                self.end_line()
+            self.end_line()
+            if tag == "li":
+                self.bullet = ""
             if tag in ("ol", "ul", "menu", "dir") and self.lists:
                 self.lists.pop()
         self.quotes -= quotes
@@ -273,28 +284,29 @@ class _Writer:
             self.waiting = min(self.waiting, self.quotes)
             self.blank = True
 
-    def has_words(self) -> bool:
-        return any(not piece.isspace() for piece in self.line)
+    def add(self, text: str) -> None:
+        self.line.append(text)
+        self.words = self.words or not text.isspace()
 
     def text(self, text: str) -> None:
         if not text.isascii():
             text = _PADDING.sub(" ", _INVISIBLE.sub("", text))
         if self.pre:
             first, *rest = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ").split("\n")
-            self.line.append(first)
+            self.add(first)
             for line in rest:
                 self.break_line()
-                self.line.append(line)
+                self.add(line)
             return
         text = _SPACE.sub(" ", text)
         if text == " " and not self.line:
             return
         if text:
-            self.line.append(text)
+            self.add(text)
 
     def break_line(self) -> None:
         """A line end that was asked for: an empty line stays one."""
-        if self.line and self.has_words():
+        if self.words:
             self.end_line()
         else:
             self.line.clear()
@@ -306,12 +318,15 @@ class _Writer:
             return
         text = "".join(self.line)
         self.line.clear()
+        self.words = False
         if not self.pre:
             text = _joined(text)
         text = text.rstrip(" \t\n\xa0")
         if not text.strip("\xa0 \t"):
             self.blank = bool(self.lines)
             return
+        if self.bullet:
+            text, self.bullet = self.bullet + text, ""
         if text == "--":
             text = "-- "
         if self.signature:
