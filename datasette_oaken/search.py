@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ MODES = {
 
 ALSO_IN = 50
 """How many other holders of a hit's paragraph are listed; ``also_in_count`` counts them all."""
+
+log = logging.getLogger(__name__)
 
 _THESE = "in (select value from json_each(?))"
 
@@ -195,6 +198,12 @@ class _Search:
                 facts |= self._facts([chunk for chunk in lists["vector"] if chunk not in facts])
             except vector.VectorUnavailable as unavailable:
                 self.degraded_reason = unavailable.reason
+            except Exception as error:
+                # Search never fails because the vector side does. An interrupt is the caller's own time limit.
+                if isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error):
+                    raise
+                log.warning("The vector side of a search failed: %s", type(error).__name__)
+                self.degraded_reason = "error"
             self.timings["vector"] = (time.perf_counter() - began) * 1000
         weights = {
             "keyword": settings.keyword_weight * (settings.exact_boost if self.want.exact else 1.0),
