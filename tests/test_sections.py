@@ -365,6 +365,8 @@ def test_short_forms_of_attribution_are_believed_when_a_quote_follows(line: str)
         "The original message was lost.\n\nForwarded messages are kept for a year.\n\nOriginal Message\n\nis a fine title.\n",
         "Costs:\n\n- tea: 3\n- milk: 1\n\nBo said:\nbuy more\n",
         "Two things --\n\n-- the first\n-- the second\n",
+        "On 5 Jan 2016 at 12:00 I wrote to Bo <bo@example.org>: come to tea.\n\nHe came.\n",
+        "Write to Bo <bo@example.org>: he knows.\n\nBye\n",
         "We sent from my house a parcel.\n\nSent from my desk, which is easier, by the way.\n",
     ],
 )
@@ -388,6 +390,67 @@ def test_unmarked_words_between_an_attribution_and_answers_are_kept() -> None:
     line = f"On Tue, Jan 5, 2016 at 12:00 PM, {WHO} wrote:"
     text = f"Hi.\n\n{line}\n\nThanks for this. In order:\n\n> Tea?\n\nYes.\n\n> Milk?\n\nNo.\n"
     assert authored(text) == "Hi. Thanks for this. In order: Yes. No."
+
+
+REPLIES = {
+    "Yahoo for Android, all on one line": (
+        "Sent from Yahoo Mail on Android \n \n  On Tue, Jan 5, 2016 at 12:00 PM, Ann Lee<ann@example.org> wrote:   Tea is gone,\nBo."
+    ),
+    "Outlook for iOS": (
+        "Get Outlook for iOS<https://example.org/o>\n________________________________\nFrom: Ann Lee <ann@example.org>\n"
+        "Sent: Tuesday, January 5, 2016 12:00:00 PM\nTo: Bo Ek <bo@example.org>\nSubject: Re: Tea\n\nTea is gone."
+    ),
+    "Samsung": (
+        "Sent from my Galaxy\n\n\n-------- Original message --------\nFrom: Ann Lee <ann@example.org> \n"
+        "Date: 1/5/16 12:00 PM (GMT-05:00) \nTo: bo@example.org \nSubject: Re: Tea \n\nTea is gone."
+    ),
+    "Android": (
+        '----- Reply message -----\nVon: "Ann Lee" <ann@example.org>\nDatum: Di., Jan. 5, 2016 12:00\nBetreff: Tea\nAn: <bo@example.org>\n'
+        "\nTea is gone."
+    ),
+    "Proton": (
+        "Sent with Proton Mail secure email.\n\n‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\nOn Tuesday, January 5th, 2016 at 12:00 PM, Ann Lee"
+        " <ann@example.org> wrote:\n\n> Tea is gone."
+    ),
+    "QQ": (
+        '------------------ 原始邮件 ------------------\n发件人: "Ann"<ann@example.org>;\n发送时间: 2016年1月5日(星期二) 中午12:00\n'
+        '收件人: "Bo"<bo@example.org>;\n主题: Re: Tea\n\nTea is gone.'
+    ),
+    "GroupWise": '>>> "Ann Lee" <ann@example.org> 01/05/16 12:00PM >>>\nTea is gone.\n\nAnn',
+    "Lotus Notes 9": (
+        "-----Ann Lee/DE/EXAMPLE wrote: -----\nTo: bo@example.org\nFrom: Ann Lee/DE/EXAMPLE\nDate: 01/05/2016 12:00PM\nSubject: Tea\n\n"
+        "Tea is gone."
+    ),
+    "Hotmail": "> Date: Tue, 5 Jan 2016 12:00:00 +0100\n> From: ann@example.org\n> Subject: Tea\n>\n> Tea is gone.",
+    "Zimbra": (
+        '----- Mail original -----\nDe: "Ann Lee" <ann@example.org>\nÀ: "Bo" <bo@example.org>\nEnvoyé: Mardi 5 Janvier 2016 12:00:00\n'
+        "Objet: Tea\n\nTea is gone."
+    ),
+    "EarthLink": "> [Original Message]\n> From: Ann <ann@example.org>\n> Subject: Tea\n>\n> Tea is gone.",
+    "Windows Live in Russian, no address and no subject": (
+        "От: Ann\nОтправлено: \u200eвторник\u200e, \u200e5\u200e \u200eянваря\u200e \u200e2016\u200e г. \u200e12\u200e:\u200e00\nКому: Bo\n\n"
+        "Tea is gone."
+    ),
+    "Spark": "On 5 Jan 2016, 12:00 +0100, Ann Lee <ann@example.org>, wrote:\n> Tea is gone.",
+    "Front": "On January 5, 2016, 12:00 PM GMT+1 ann@example.org wrote:\n\nTea is gone.",
+    "Bold attribution": "*On Tue, Jan 5, 2016 at 12:00 PM, Ann Lee <ann@example.org> wrote:*\n\nTea is gone.",
+    "The Bat": "Вторник, 5 января 2016 г., 12:00:00, вы писали:\n\n> Tea is gone.",
+    "Gnus": '>>>>> "Ann" == Ann Lee <ann@example.org> writes:\n\n    Ann> Tea is gone.\n    Ann> Really.',
+    "Mailing list digest in Mutt": "* Ann Lee <ann@example.org> [160105 12:00]:\n> Tea is gone.",
+}
+"""What clients put under a reply."""
+
+
+@pytest.mark.parametrize("client", REPLIES)
+def test_what_clients_put_under_a_reply_is_not_the_writers(client: str) -> None:
+    assert authored(f"That is a pity.\n\nBo\n\n{REPLIES[client]}\n") == "That is a pity. Bo"
+
+
+@pytest.mark.parametrize("client", REPLIES)
+def test_an_empty_reply_still_has_what_was_quoted(client: str) -> None:
+    quoted = " ".join(words for kind, words in kinds(f"{REPLIES[client]}\n") if kind != "signature")
+    assert "Tea is" in quoted
+    assert "gone" in quoted
 
 
 # Quoting characters
@@ -606,6 +669,10 @@ def test_what_a_telephone_adds_is_a_signature(language: str) -> None:
         "----------------\nBo Ek\n\nt. 08-123 456 78\n\nhttp://example.org/bo",
         "-----BEGIN PGP SIGNATURE-----\n\niQEzBAEBCAAdFiEE\n=abcd\n-----END PGP SIGNATURE-----",
         "Sent from my iPad",
+        "Sent from my iPhone, please excuse any typos.",
+        "Sent from my mobile device. Please be kind.",
+        "Gesendet mit der GMX Mail App",
+        "Provenance : Courrier pour Windows 10",
         "Get Outlook for Android<https://example.org/o>",
     ],
 )

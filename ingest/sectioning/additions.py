@@ -103,31 +103,28 @@ NOTICE_OTHER = (
 )
 """What else lawyers and viruses made companies say."""
 
-NOTICE_ANCHORS: tuple[tuple[str, str], ...] = (
-    (
-        "",
-        (
-            "ntended|INTENDED|onfiden|CONFIDEN|ddressee|rivileged|utside|xternal|XTERNAL|estinat|ertrau|estimmt|ertrouw|"
-            "iservat|eadress"
-        ),
-    ),
-    ("ä", "mpfänger|vastaanottaj|mottagare"),
-    ("ø", "ortrolig|mottaker|modtager"),
-    ("ł", "poufn|adresat"),
-    ("ř", "příjemce|důvěrn"),
-    ("ı", "alıcı|gizli"),
-    ("о", "олучател|дресат|онфиденц|держувач|онфіденц"),
-    ("α", "παραλήπτη|μπιστευτικ"),
-    ("ו", "נמען|חסוי"),
-    ("ا", "المستلم|المرسل|سري"),
-    ("件", "收件"),
-    ("密", "机密|保密|機密"),
-    ("者", "受信者"),
-    ("신", "수신"),
-    ("밀", "기밀"),
+NOTICE_STEMS = (
+    "onfiden|ntended|estinat|ertrau|CONFIDEN|utside of|utside th|xternal|ddressee|dressat|rivileged|ertrouw|iservat"
 )
-"""(a letter of the script, words): cheap tests, one of which any notice passes, with their case left open. A text that has
-none is not looked at again."""
+"""Parts of words, first letters left open, of which any notice in a Latin script has one: a text without is not looked at again."""
+
+NOTICE_STEMS_BY_LETTER = {
+    "ä": "mpfänger|vastaanottaj|mottagare|nehåll",
+    "ø": "ortrolig|mottaker|modtager",
+    "ł": "oufn|dresat",
+    "ř": "íjemc|ůvěrn",
+    "ı": "alıcı|gizli",
+    "о": "олучател|дресат|онфиденц|держувач|онфіденц",
+    "α": "αραλήπτ|μπιστευτικ",
+    "ו": "נמען|חסוי|סודי",
+    "ا": "المستلم|المرسل|سري",
+    "件": "收件",
+    "密": "机密|保密|機密",
+    "者": "受信者",
+    "신": "수신",
+    "밀": "기밀",
+}
+"""The same for texts that have a letter."""
 
 NOTICE_OPENINGS = (
     "mail|message|communication|information|transmission|attach|content|disclaimer|confiden|privileged|notice|"

@@ -101,7 +101,7 @@ def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
         # Yandex, mail.ru, mutt and Gmail in Japanese print date, name and address, and no verb.
         timed = TIME.search(folded) is not None
         strong = led and timed and folded.rstrip(INVISIBLE + " ").endswith((">", "]"))
-        believed = strong or (attached and (led or (timed and date and len(words) <= 14)))
+        believed = strong or (attached and (led or (timed and _bracketed(folded) and len(words) <= 14)))
         return (led, strong, _language(folded, words, None)) if believed else None
     at, language = verb
     language = _language(folded, words, language)
@@ -123,6 +123,17 @@ def _weigh(window: str, attached: bool) -> tuple[bool, bool, str] | None:
     ):
         return date, False, language
     return None
+
+
+def attribution_within(line: str) -> str | None:
+    """The language of an attribution that a line begins with and goes on after; None if it does not."""
+    bracket = line.find(">", 0, CAP)
+    colon = min(
+        (at for at in (line.find(":", bracket, bracket + 40), line.find("：", bracket, bracket + 40)) if at > 0),
+        default=-1,
+    )
+    weighed = _weigh(line[:colon], False) if bracket > 0 and colon > 0 else None
+    return weighed[2] if weighed and weighed[0] and weighed[1] else None
 
 
 def _continues(above: str, window: str) -> bool:

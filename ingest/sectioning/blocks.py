@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from .lines import INVISIBLE, RULE_CHARACTERS, TEXT, Lines, field_of
@@ -45,7 +44,7 @@ class Block:
 def read_block(lines: Lines, i: int) -> Block | None:
     """The block that begins on line ``i``, reading at most ``LONGEST`` lines; None if that line is no field."""
     roles: set[str] = set()
-    languages: Counter[str] = Counter()
+    languages: list[str] = []
     client = address = sent = False
     loose = blanks = raw = 0
     stop = i
@@ -59,7 +58,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
         found = field_of(line) if len(line) < 10 * CAP else None
         if found:
             roles_of, name, value = found
-            languages.update(language for _, language in roles_of)
+            languages += [language for _, language in roles_of]
             role = roles_of[0][0]
             roles.add(role)
             raw += name in RAW_FIELDS
@@ -81,7 +80,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
         stop = j + 1
     if not roles:
         return None
-    language = languages.most_common(1)[0][0]
+    language = max(languages, key=languages.count)
     return Block(i, stop, frozenset(roles), language, client or address, sent or address, raw > 1)
 
 

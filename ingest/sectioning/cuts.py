@@ -10,17 +10,17 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from . import lines as ln
-from .attributions import Attribution, attribution_ending
+from . import machines, quoting
+from .attributions import attribution_ending, attribution_within
 from .blocks import Block, begins_above, read_block
 from .lines import RULE_CHARACTERS, Lines
-from .notices import anchors_in, list_footer, notices
+from .notices import list_footer, may_have_notices, notices
 from .tables import (
-    CAP,
-    DIFF_CHANGE,
     FORWARD_ENDS,
     FORWARDED,
     FORWARDED_PREFIXES,
     GIT_MAIL,
+    LOTUS_WROTE,
     ORIGINAL,
     fold,
 )
@@ -28,10 +28,6 @@ from .tables import (
 NEAR = 6
 """Blank lines that may lie between an announcement and what it announces."""
 
-UNBROKEN = 10_000
-"""Characters of ASCII without a space that are no word."""
-
-_SIGNS = "#:%}]+=~!$&»|>"
 _QUOTING = (ln.QUOTE, ln.PIPE, ln.NAMED)
 
 
@@ -56,7 +52,7 @@ class Cutter:
         self.authored = False  # words of the writer's own stand above `at`
         self.weighed = 0  # header fields above this line were weighed and are no block
         self.armored = True  # whether an end of armor may still follow
-        self.anchors = anchors_in(lines.text)
+        self.legal = may_have_notices(lines.text)
         self.mark = 0  # the next mark to visit
         self.prefixes: list[str] = []  # what stood before quoted lines in place of `>`, and was believed
 
@@ -70,6 +66,7 @@ class Cutter:
             ln.PHRASE: self._phrase,
             ln.ARMOR: self._armor,
             ln.ENCODED: self._encoded,
+            ln.INLINE: self._inline,
         }
         while self.mark < len(self.lines.marks):
             i, kind = self.lines.marks[self.mark]
@@ -95,7 +92,7 @@ class Cutter:
             return
         # Above a bare quote stands an answer, above all else an ending.
         last = stop >= len(lines) or lines.kinds[stop] not in _QUOTING
-        for first, after, section, why in notices(lines, at, stop, last=last, anchors=self.anchors):
+        for first, after, section, why in notices(lines, at, stop, last=last, legal=self.legal):
             self._own(at, first)
             self.cuts.append(Cut(first, after, section, why))
             at = after
@@ -136,86 +133,44 @@ class Cutter:
     def _run(self, i: int) -> None:
         """A run of quoted lines, with the attribution right above it."""
         lines = self.lines
-        kind, stop = lines.kinds[i], lines.run(i)
-        if kind == ln.QUOTE and (torn := self._torn(i)):
-            self._take(torn.start, i + 1, "quoted", f"attribution:{torn.language}")
-            if self.at < stop:
-                self._take(self.at, stop, "quoted", "quote:>")
-            return
+        kind, stop, first = lines.kinds[i], lines.run(i), lines.stripped[i]
+        if kind == ln.QUOTE:
+            core = fold(first.strip("> \t").rstrip(": ："))
+            if core in FORWARDED:
+                self._forward(i, i + 1, FORWARDED[core])
+                return
+            if torn := quoting.torn(lines, i, self.at):
+                self._take(torn.start, i + 1, "quoted", f"attribution:{torn.language}")
+                if self.at < stop:
+                    self._take(self.at, stop, "quoted", "quote:>")
+                return
+            if stop == i + 1 and quoting.is_groupwise(first) and self._words_above(i):
+                self._rest(i, stop, "quoted", "attribution:und")
+                return
         above = lines.text_above(i, max(self.at, i - NEAR))
         found = None
         if above >= self.at and lines.kinds[above] == ln.TEXT:
             found = attribution_ending(lines, above, self.at, attached=True)
         if kind == ln.QUOTE:
-            first = lines.stripped[i].strip("> \t")
-            core = fold(first.rstrip(": ："))
-            if core in FORWARDED:
-                self._forward(i, i + 1, FORWARDED[core])
-                return
-            if found is None and self._typed(i, stop, above):
+            quoted = any(cut.section == "quoted" for cut in self.cuts[-3:])
+            over = above if above >= self.at else -1
+            if found is None and quoting.is_typed(lines, i, stop, over, quoted=quoted):
                 return
             why = "quote:>"
         elif kind == ln.PIPE:
-            if found is None and not self._piped(i, stop):
+            if found is None and not quoting.is_piped(lines, i, stop):
                 return
             why = "quote:|"
+        elif not first.startswith(tuple(self.prefixes)):
+            if found is None and not quoting.are_initials(lines, i, stop):
+                return
+            self.prefixes.append(quoting.name_of(first))
+            why = "quote:name>"
         else:
-            first = lines.stripped[i]
-            if not first.startswith(tuple(self.prefixes)):
-                name = first[: first.index(">") + 1]
-                same = sum(1 for line in lines.stripped[i : min(stop, i + 40)] if line.startswith(name))
-                initials = len(name) <= 4 and (same >= 2 or first[len(name) : len(name) + 1] == ">")
-                if found is None and not initials:
-                    return
-                self.prefixes.append(name)
             why = "quote:name>" if first[0].isalpha() else "quote:prefix"
         if found:
             self._take(found.start, above + 1, "quoted", f"attribution:{found.language}")
         self._take(i, stop, "quoted", why)
-
-    def _torn(self, i: int) -> Attribution | None:
-        """An attribution whose address was torn before its ``>``, which then looks like a quote: ``> wrote:``."""
-        lines = self.lines
-        first = lines.stripped[i].strip("> \t")
-        if not 2 < len(first) < 24 or first[-1] not in ":：" or i <= self.at or lines.kinds[i - 1] != ln.TEXT:
-            return None
-        above = lines.stripped[i - 1]
-        if above.rfind("<") <= above.rfind(">"):
-            return None
-        floor = max(self.at, i - 3)
-        texts = [*lines.stripped[floor : i - 1], f"{above}> {first}"]
-        joined = Lines("", texts, [], bytearray([*lines.kinds[floor : i - 1], ln.TEXT]), [], [], [])
-        found = attribution_ending(joined, len(texts) - 1, 0, attached=True)
-        return Attribution(found.start + floor, found.language, True) if found else None
-
-    def _typed(self, i: int, stop: int, above: int) -> bool:
-        """Lines that begin with ``>`` for another reason: mbox's ``>From``, diff's added lines, a prompt, a heading."""
-        lines = self.lines
-        first = lines.stripped[i].strip()
-        before = lines.stripped[above][:CAP] if above >= self.at else ""
-        if stop == i + 1 and first.startswith(">From ") and i > self.at and above == i - 1:
-            return True
-        if before and (DIFF_CHANGE.match(before) or (before == "---" and lines.stripped[above - 1][:1] == "<")):
-            return True
-        if not first.startswith(">>>") or first.endswith(">>>"):
-            return False
-        run = [line.strip() for line in lines.stripped[i : min(stop, i + 40)] if line]
-        if not all(line.startswith(">>> ") or line == ">>>" for line in run):
-            return False
-        if any(sign in line for line in run for sign in ("(", "=", "import ", "print ")):
-            return True
-        # Three deep with no one quoted above: someone's way to set off a heading.
-        return len(run) <= 2 and not any(cut.section == "quoted" for cut in self.cuts[-3:]) and "@" not in first
-
-    def _piped(self, i: int, stop: int) -> bool:
-        """Whether lines that begin with ``|`` and have no attribution are a quote, not a table."""
-        body = [line for line in self.lines.stripped[i : min(stop, i + 20)] if line]
-        boxed = any(len(line) > 1 and line.endswith("|") for line in body)
-        return (
-            len(body) >= 2
-            and not boxed
-            and all(line[1:2] in ("", " ", "|", ">") and line.count("|", 1) < 2 for line in body)
-        )
 
     # Attributions without quoting characters
 
@@ -232,10 +187,11 @@ class Cutter:
         n, below = len(lines), lines.next_text(i + 1)
         if below < n and lines.kinds[below] in _QUOTING and below - i <= NEAR:
             return  # `_run` sees to it
-        sign = self._sign(below)
+        sign = quoting.sign_of(lines, below) if len(self.prefixes) < 2 else ""
         found = attribution_ending(lines, i, self.at, attached=bool(sign))
         if found and sign:
-            self._adopt(sign, below)
+            self.prefixes.append(sign)
+            self.mark = quoting.adopt(lines, sign, below)
         if found is None or sign or not found.strong:
             return
         why = f"attribution:{found.language}"
@@ -244,26 +200,11 @@ class Cutter:
         else:
             self._rest(found.start, i + 1, "quoted", why)
 
-    def _sign(self, i: int) -> str:
-        """What line ``i`` and the next begin with in place of ``>`` (``#``, ``:``, ``--]``); "" if they share no such sign."""
-        stripped = self.lines.stripped
-        if i + 1 >= len(stripped) or len(self.prefixes) > 1:
-            return ""
-        first = stripped[i]
-        sign = first[: len(first) - len(first.lstrip(_SIGNS + "-*"))]
-        return sign if sign.strip("-*") and stripped[i + 1].startswith(sign) else ""
-
-    def _adopt(self, sign: str, i: int) -> None:
-        """From line ``i`` on, lines that begin with ``sign`` are quoted."""
-        lines = self.lines
-        self.prefixes.append(sign)
-        adopted = [j for j in range(i, len(lines)) if lines.kinds[j] == ln.TEXT and lines.stripped[j].startswith(sign)]
-        for j in adopted:
-            lines.kinds[j] = ln.NAMED
-        runs = [(j, ln.RUN) for j in adopted if lines.kinds[j - 1] != ln.NAMED]
-        others = [mark for mark in lines.marks if lines.kinds[mark[0]] != ln.NAMED or mark[1] == ln.RUN]
-        lines.marks = sorted([*others, *runs])
-        self.mark = bisect_left(lines.marks, (i, -1))
+    def _inline(self, i: int) -> None:
+        """An attribution with the first of the quoted words behind it on its line (Yahoo's for Android)."""
+        found = attribution_within(self.lines.stripped[i])
+        if found and self._words_above(i):
+            self._rest(i, i + 1, "quoted", f"attribution:{found}")
 
     def _answered_below(self, i: int) -> bool:
         """Whether the next run of ``>`` is not announced, so that the unmarked lines before it are an answer."""
@@ -317,6 +258,8 @@ class Cutter:
             self._original(i, ORIGINAL[core])
         elif core in FORWARDED and (ruled or self._block_below(i + 1)):
             self._forward(i, i + 1, FORWARDED[core])
+        elif ruled and core.endswith(LOTUS_WROTE) and self._block_below(i + 1):
+            self._original(i, "en")
         elif core.startswith(FORWARDED_PREFIXES) and not line[:3].strip("-_=*"):
             stop = i + 1
             # "Forwarded by NAME on DATE" may be wrapped before its closing rule.
@@ -343,8 +286,21 @@ class Cutter:
     def _original(self, i: int, language: str) -> None:
         block = self._block_below(i + 1)
         if block is None or not (block.marked or "from" in block.roles):
+            if self._quoted_soon(i + 1):
+                # The marker only; the attribution and the run of `>` below say the rest.
+                self._take(i, i + 1, "quoted", f"original:{language}")
+                return
             block = Block(i, i + 1, frozenset(), language, client=False, sent=False, raw=False)
         self._others(i, block, f"original:{language}")
+
+    def _quoted_soon(self, i: int) -> bool:
+        """Whether an attribution and a run of ``>`` follow at once."""
+        lines = self.lines
+        for below in range(i, min(i + NEAR, len(lines))):
+            if lines.kinds[below] == ln.QUOTE:
+                above = lines.text_above(below, i)
+                return above >= i and attribution_ending(lines, above, i, attached=True) is not None
+        return False
 
     def _forward(self, i: int, stop: int, language: str) -> None:
         """A marker of a forward; the header fields under it go with it."""
@@ -363,38 +319,15 @@ class Cutter:
     # What machines wrote
 
     def _armor(self, i: int) -> None:
-        lines, n = self.lines, len(self.lines)
-        stop = i + 1
-        if "SIGNED MESSAGE" in lines.stripped[i]:
-            while stop < n and lines.stripped[stop].startswith("Hash:"):
-                stop += 1
+        stop = (
+            machines.armor_stop(self.lines, i) if self.armored or "SIGNED MESSAGE" in self.lines.stripped[i] else None
+        )
+        if stop is None:
+            self.armored = False
+        else:
             self._take(i, stop, "signature", "pgp")
-        elif self.armored:
-            while stop < n and not lines.stripped[stop].startswith("-----END PGP"):
-                stop += 1
-            self.armored = stop < n
-            if self.armored:
-                self._take(i, stop + 1, "signature", "pgp")
 
     def _encoded(self, i: int) -> None:
-        """Base64 or uuencode that no MIME part held: at least eight lines and the shorter one that ends it, or one huge line."""
-        lines, n = self.lines, len(self.lines)
-        stop = i + 1
-        if lines.stripped[i].startswith("begin "):
-            while stop < n and lines.stripped[stop][:1] == "M" and len(lines.stripped[stop]) >= 58:
-                stop += 1
-            while stop < min(n, i + 1 + (stop - i) + 3) and stop > i + 1 and len(lines.stripped[stop]) < 61:
-                stop += 1
-                if lines.stripped[stop - 1] == "end":
-                    break
-            enough = stop > i + 2
-        else:
-            width = len(lines.stripped[i])
-            alone = width >= UNBROKEN and lines.stripped[i].isascii()
-            while stop < n and len(lines.stripped[stop]) == width and " " not in lines.stripped[stop]:
-                stop += 1
-            enough = alone or stop >= i + 8
-            if stop >= i + 8 and stop < n and 0 < len(lines.stripped[stop]) < width and " " not in lines.stripped[stop]:
-                stop += 1
-        if enough:
+        stop = machines.encoded_stop(self.lines, i)
+        if stop:
             self._take(i, stop, "signature", "encoded")

@@ -129,7 +129,7 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "pt": {
         "from": "de|remetente",
-        "date": "enviado|enviada|data|enviado em|enviada em",
+        "date": "enviado|enviada|enviadas|enviados|data|enviado em|enviada em",
         "to": "para",
         "cc": "cc|cco|com cópia",
         "subject": "assunto",

@@ -15,15 +15,15 @@ from .tables import CAP, FIELD_CAP, FIELDS, NAME_QUOTE, PHRASES, PROMPTS, fold
 BLANK, TEXT, QUOTE, PIPE, NAMED = range(5)
 """Kinds of line: nothing; words; ``>``; ``|``; initials and ``>``."""
 
-FIELD, COLON, RULE, DELIMITER, PHRASE, ARMOR, ENCODED, RUN = range(8)
+FIELD, COLON, RULE, DELIMITER, PHRASE, ARMOR, ENCODED, INLINE, RUN = range(9)
 """Kinds of mark: a header field; ends with a colon; begins with a rule; ``-- ``; a bare ``Original message``; PGP's armor;
-base64 or uuencode; the first line of a run of quoting."""
+base64 or uuencode; an address and a colon with words behind; the first line of a run of quoting."""
 
 INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 """Marks of direction and width, which clients put around dates and before lines in right-to-left scripts."""
 
-RULE_CHARACTERS = "-_=*+~#<>[]–—―•·«»| \t"
-_RULES = frozenset("-_=*+~#<[–—―•·«")
+RULE_CHARACTERS = "-_=*+~#<>[]‐‑−–—―•·«»| \t"
+_RULES = frozenset("-_=*+~#<[‐‑−–—―•·«")
 _ODD = _RULES | frozenset("|" + INVISIBLE)
 _ENDS = frozenset(":：*_" + INVISIBLE)
 DELIMITERS = frozenset({"--", "- --", "—", "––", "–", "--=20"})
@@ -103,6 +103,8 @@ def _odd_mark(s: str) -> int | None:
         return ARMOR
     if 3 < len(s) < CAP and (s[1] in _RULES or s[1] == " "):
         return RULE
+    if s[0] == "[" and s[-1] == "]" and len(s) < 40 and fold(s[1:-1]) in PHRASES:
+        return PHRASE
     return None
 
 
@@ -116,6 +118,7 @@ def read_lines(text: str) -> Lines:
     rules: list[int] = []
     mark = marks.append
     angles, wide = ">" in text, "：" in text
+    addressed = angles and "@" in text
     last = BLANK
     for i, line in enumerate(raw):
         s = line.strip()
@@ -175,10 +178,12 @@ def read_lines(text: str) -> Lines:
             if s[-1] in ":：" or (size > 6 and s.rstrip("*_ " + INVISIBLE)[-1:] in (":", "：")):
                 mark((i, COLON))
         elif size < 40:
-            if fresh and fold(s) in PHRASES:
+            if fresh and (s.casefold() in PHRASES or (not s.isascii() and fold(s) in PHRASES)):
                 mark((i, PHRASE))
             elif first == "b" and s.startswith("begin ") and s[6:9].isdigit():
                 mark((i, ENCODED))
+        elif addressed and "@" in s and ">" in s and ":" in s[s.find(">") :][:40]:
+            mark((i, INLINE))
         elif size >= ENCODED_LINE and " " not in s:
             mark((i, ENCODED))
     return Lines(text, raw, ends, kinds, marks, runs, rules)

@@ -7,7 +7,6 @@ leaving words authored: a span must look the part and be short.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from .lines import DELIMITERS, RULE_CHARACTERS, Lines
 from .tables import (
@@ -17,9 +16,10 @@ from .tables import (
     DEVICES,
     FOOTER_STARTS,
     FOOTERS,
-    NOTICE_ANCHORS,
     NOTICE_CUES,
     NOTICE_OPENINGS,
+    NOTICE_STEMS,
+    NOTICE_STEMS_BY_LETTER,
     SENT_FROM,
     SENT_FROM_ENDS,
     fold,
@@ -34,13 +34,21 @@ SIGNATURE_LINES, SLOPPY_SIGNATURE_LINES, FOOTER_LINES = 30, 12, 10
 NOTICE_LINES, NOTICE_CHARACTERS = 40, 6000
 """A paragraph beyond these is no notice."""
 
+SHORTEST_NOTICE = 30
+"""Characters below which nothing is a notice."""
+
 OPENING = 150
 """Characters within which a notice says what it speaks of."""
 
 
-def anchors_in(text: str) -> tuple[str, ...]:
-    """Those of the words that any legal notice or banner has which occur in ``text``."""
-    return tuple(anchor for letter, anchors in NOTICE_ANCHORS if letter in text for anchor in anchors if anchor in text)
+def may_have_notices(text: str) -> bool:
+    """Whether ``text`` has a part of a word that any legal notice or banner has: a cheap test, which lets most mail go by."""
+    for stem in NOTICE_STEMS:
+        if stem in text:
+            return True
+    if text.isascii():
+        return False
+    return any(letter in text and any(stem in text for stem in stems) for letter, stems in NOTICE_STEMS_BY_LETTER)
 
 
 def _texts(lines: Lines, start: int, stop: int) -> int:
@@ -83,26 +91,25 @@ def _is_notice(paragraph: str) -> str | None:
     """``legal`` or ``banner`` if a case-folded paragraph is one; None if it is prose."""
     if len(paragraph) < 700 and any(cue in paragraph for cue in BANNERS):
         return "banner"
-    if len(paragraph) < 60:
-        return None
     audience, secret, error, forbidden, other = (any(cue in paragraph for cue in cues) for cues in NOTICE_CUES)
     if audience + secret + error + forbidden + other >= 3:
         return "legal"
     return "legal" if audience and (secret or error) and len(paragraph) > 120 else None
 
 
-def legal_notices(lines: Lines, start: int, stop: int, anchors: Sequence[str]) -> list[Span]:
+def legal_notices(lines: Lines, start: int, stop: int) -> list[Span]:
     """Paragraphs that are legal notices or a gateway's banner, with the heading or rule right above them."""
     found: list[Span] = []
     i = lines.next_text(start, stop)
-    while i < stop and anchors:
+    while i < stop:
         end = i
         while end < stop and lines.kinds[end]:
             end += 1
         if end - i < NOTICE_LINES and lines.ends[end - 1] - lines.ends[i] < NOTICE_CHARACTERS:
             paragraph = " ".join(lines.stripped[i:end])
             if (
-                any(anchor in paragraph for anchor in anchors)
+                len(paragraph) >= SHORTEST_NOTICE
+                and may_have_notices(paragraph)
                 and (end - i > 1 or _opens(paragraph))
                 and (why := _is_notice(paragraph.casefold()))
             ):
@@ -117,7 +124,7 @@ def legal_notices(lines: Lines, start: int, stop: int, anchors: Sequence[str]) -
 
 
 def _opens(line: str) -> bool:
-    """Whether a line can begin a notice. Lines above it in its paragraph are someone's"""
+    """Whether a line can begin a notice. Lines above it in its paragraph are someone's words."""
     low = line[:OPENING].casefold()
     return any(opening in low for opening in NOTICE_OPENINGS)
 
@@ -138,8 +145,9 @@ def sent_from(line: str) -> bool:
     begins = low.lstrip("-–—*_[(<\"' ").startswith(SENT_FROM)
     if not (begins or low.rstrip(" .!)>]*_").endswith(SENT_FROM_ENDS)):
         return False
-    if any(device in low for device in DEVICES):
-        return len(low.split()) <= 16 and not ("," in low and low.endswith("."))
+    clause = low.partition(",")[0] if begins else low
+    if any(device in clause for device in DEVICES):
+        return len(low.split()) <= 16
     return begins and len(low.split()) <= 8 and low[-1] not in ".,;:?!" and "," not in low
 
 
@@ -191,10 +199,11 @@ def _contact_block(lines: Lines, start: int, stop: int, first: int) -> Span | No
     return (begin, stop, "signature", "contact") if contacts >= 2 else None
 
 
-def notices(lines: Lines, start: int, stop: int, *, last: bool, anchors: Sequence[str]) -> list[Span]:
+def notices(lines: Lines, start: int, stop: int, *, last: bool, legal: bool) -> list[Span]:
     """Spans of an authored region that are not its author's words, in order.
 
-    ``last``: no answer follows, so that what ends the message may stand here. ``anchors``: see ``anchors_in``.
+    ``last``: no answer follows, so that what ends the message may stand here. ``legal``: see
+    ``may_have_notices``.
     """
     found: list[Span] = []
     first = lines.next_text(start, stop)
@@ -203,11 +212,11 @@ def notices(lines: Lines, start: int, stop: int, *, last: bool, anchors: Sequenc
     if last and (footer := list_footer(lines, start, stop)):
         found.append(footer)
         stop = footer[0]
-    legal = legal_notices(lines, start, stop, anchors) if anchors else []
-    found += legal
+    notes = legal_notices(lines, start, stop) if legal else []
+    found += notes
     # A signature ends where a legal notice begins.
     bottom = stop
-    for span in reversed(legal):
+    for span in reversed(notes):
         if lines.next_text(span[1], bottom) == bottom:
             bottom = span[0]
     signature = _delimited(lines, start, bottom)

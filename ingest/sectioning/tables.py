@@ -76,6 +76,11 @@ PROMPTS = frozenset({"SQL>", "PS>", "REPL>", "IRB>", "DOS>", "IDL>", "GDB>"})
 LOTUS = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}[\s,]+(?:at\s+)?\d{1,2}:\d{2}")
 """The date and time that Lotus Notes prints over a message that it answers or forwards."""
 
+LOTUS_WROTE = tuple(
+    f" {verb}" for verb in ("wrote", "schrieb", "a écrit", "escribió", "escreveu", "ha scritto", "schreef")
+)
+"""How Lotus Notes ends ``-----Ann Lee/EXAMPLE wrote: -----``."""
+
 GIT_MAIL = re.compile(r"From [0-9a-f]{7,40} ")
 """The line that `git format-patch` puts over a patch's own header fields."""
 
@@ -100,7 +105,10 @@ NOTICE_CUES = tuple(
         additions.NOTICE_OTHER,
     )
 )
-NOTICE_ANCHORS = tuple((letter, tuple(anchors.split("|"))) for letter, anchors in additions.NOTICE_ANCHORS)
+NOTICE_STEMS = tuple(additions.NOTICE_STEMS.split("|"))
+NOTICE_STEMS_BY_LETTER = tuple(
+    (letter, tuple(stems.split("|"))) for letter, stems in additions.NOTICE_STEMS_BY_LETTER.items()
+)
 NOTICE_OPENINGS = _folded(additions.NOTICE_OPENINGS)
 BANNERS = _folded(additions.BANNERS)
 FOOTERS = _folded(additions.FOOTERS)
