@@ -137,6 +137,7 @@ class _Search:
         filters.prepare(self.conn)
         self.timings: dict[str, float] = {}
         self.degraded_reason: str | None = None
+        self.coverage = vector.coverage(self.conn)
         self.want = keyword.wanted(self.query.words, self.query.phrases)
         self.scope = self._scope()
         if self.query.words or self.query.phrases:
@@ -153,7 +154,7 @@ class _Search:
             "warnings": list(self.query.warnings),
             "degraded": self.degraded_reason is not None,
             "degraded_reason": self.degraded_reason,
-            "coverage": round(vector.coverage(self.conn), 4),
+            "coverage": round(self.coverage, 4),
             "returned": len(shown),
             "limit": self.limit,
             "truncated": more,
@@ -207,7 +208,9 @@ class _Search:
             self.timings["vector"] = (time.perf_counter() - began) * 1000
         weights = {
             "keyword": settings.keyword_weight * (settings.exact_boost if self.want.exact else 1.0),
-            "vector": settings.vector_weight,
+            # While only some passages are embedded, those would beat better ones that are not yet: being one of few
+            # candidates is no merit, so the vector side counts by its share.
+            "vector": settings.vector_weight * self.coverage,
         }
         fused = fuse(lists, facts, weights, settings.rrf_k, held)[: settings.max_candidates]
         start = self.cursor.offset

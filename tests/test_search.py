@@ -260,6 +260,16 @@ def test_partial_coverage_is_stated_and_is_not_degraded(tmp_path: Path) -> None:
     assert {hit["message_id"] for hit in answer["hits"]} == {1, 2}
 
 
+def test_the_few_that_are_embedded_do_not_push_aside_better_ones_that_are_not_yet(tmp_path: Path) -> None:
+    conn = archive(tmp_path, [{"text": "the boiler, the boiler"}, {"text": "a boiler once"}, *[{"text": "other"}] * 8])
+    give_vectors(conn, {2: point(1.0, 0.1), 3: point(1.0)})
+    answer = search.search(conn, "boiler", embedded=embedded(point(1.0)))
+    assert [hit["message_id"] for hit in answer["hits"]] == [2, 1, 3]
+    assert answer["hits"][2]["why"] == {
+        "vector": {"rank": 1, "weight": pytest.approx(0.2), "contribution": pytest.approx(0.2 / 61)}
+    }
+
+
 def test_filters_alone_list_the_newest_and_need_no_vectors(tmp_path: Path) -> None:
     dates = ["2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", None, "2024-01-03T00:00:00Z"]
     conn = archive(tmp_path, [{"text": "ant " + "x" * 300, "date": date, "subject": "s"} for date in dates])
