@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .sections import Section
 
@@ -36,8 +36,7 @@ _LINE = re.compile(r"\n")
 _QUOTING = re.compile(r"^(?:[^\S\n]{0,8}[>|])+[^\S\n]?", re.MULTILINE)
 
 
-@dataclass(slots=True, frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A piece of a message. ``position`` counts within ``section`` from 0; ``content_hash`` ignores differences of white space."""
 
     section: str

@@ -6,7 +6,7 @@ knows what the conversation said before may refine its answer (`Section.why` say
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .sectioning.cuts import Cut, Cutter
 from .sectioning.lines import Lines, read_lines
@@ -16,8 +16,7 @@ VERSION = 1
 """Raised whenever the same text may come out differently, so that stored sections can be brought up to date."""
 
 
-@dataclass(slots=True, frozen=True)
-class Section:
+class Section(NamedTuple):
     """Characters [start, stop) of a body are ``section``: authored, quoted, forwarded, signature or disclaimer.
 
     ``why`` names the evidence: ``authored``, ``quote:>``, ``attribution:de``, ``headers:sv``, ``original:fr``,
@@ -63,9 +62,9 @@ def section(text: str, subject: str | None = None) -> list[Section]:
 
 def _keep_someones_words(lines: Lines, cuts: list[Cut]) -> list[Cut]:
     """If nothing is left that would be searched, notices and signatures that are not a machine's are given back."""
-    kinds = {cut.section for cut in cuts if lines.next_text(cut.start, cut.stop) < cut.stop}
-    if kinds & {"authored", "quoted", "forwarded"}:
-        return cuts
+    for cut in cuts:
+        if cut.section in ("authored", "quoted", "forwarded") and lines.next_text(cut.start, cut.stop) < cut.stop:
+            return cuts
     return [
         cut if cut.why in ("sent-from", "pgp", "encoded") else Cut(cut.start, cut.stop, "authored", "authored")
         for cut in cuts

@@ -7,7 +7,7 @@ so it reaches to the end of the text; everywhere else only the quoted lines are 
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import lines as ln
 from . import machines, quoting
@@ -31,8 +31,7 @@ NEAR = 6
 _QUOTING = (ln.QUOTE, ln.PIPE, ln.NAMED)
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Lines [start, stop) are ``section`` because of ``why``."""
 
     start: int

@@ -14,6 +14,7 @@ from .tables import (
     CAP,
     CONTACT,
     DEVICES,
+    DIGITS,
     FOOTER_STARTS,
     FOOTERS,
     NOTICE_CUES,
@@ -191,6 +192,9 @@ def _contact_block(lines: Lines, start: int, stop: int, first: int) -> Span | No
         return None
     block = lines.stripped[begin:end]
     if any(len(line) > 70 or (line[0] in "-*>|0123456789" and not CONTACT.match(line)) for line in block):
+        return None
+    together = " ".join(block)
+    if "@" not in together and "://" not in together and "www." not in together and not DIGITS.search(together):
         return None
     name = block[0]
     if CONTACT.search(name) or len(name.split()) > 6 or name.endswith((":", "?", "!")):

@@ -113,6 +113,7 @@ NOTICE_OPENINGS = _folded(additions.NOTICE_OPENINGS)
 BANNERS = _folded(additions.BANNERS)
 FOOTERS = _folded(additions.FOOTERS)
 FOOTER_STARTS = _folded(additions.FOOTER_STARTS)
+DIGITS = re.compile(r"\d")
 CONTACT = re.compile(
     r"https?://|www\.|[\w.+-]+@[\w-]+\.\w"
     # A telephone number: groups of two to five digits, but no date.
