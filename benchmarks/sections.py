@@ -135,7 +135,9 @@ def email_reply_parser():
 def late(*_):
     raise TimeoutError
 
-signal.signal(signal.SIGALRM, late)
+alarm = getattr(signal, "alarm", lambda seconds: None)
+if hasattr(signal, "SIGALRM"):
+    signal.signal(signal.SIGALRM, late)
 texts, answers = json.load(sys.stdin), {}
 for make in (talon, mail_parser_reply, email_reply_parser):
     name = make.__name__.replace("_", "-")
@@ -146,12 +148,12 @@ for make in (talon, mail_parser_reply, email_reply_parser):
         continue
     found = []
     for text in texts:
-        signal.alarm(10)
+        alarm(10)
         try:
             found.append(parse(text) or "")
         except Exception:
             found.append(None)
-        signal.alarm(0)
+        alarm(0)
     answers[name] = found
 json.dump(answers, sys.stdout)
 """

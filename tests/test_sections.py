@@ -453,6 +453,11 @@ def test_an_empty_reply_still_has_what_was_quoted(client: str) -> None:
     assert "gone" in quoted
 
 
+def test_answers_to_a_quote_marked_with_initials_are_kept() -> None:
+    text = f"Hello!\n\nFriday, August 30, 2002, 7:25:31 PM {WHO} wrote:\n\n[…]\n\nAL> Tea?\nAL> Milk?\n\nYes.\n"
+    assert authored(text) == "Hello! […] Yes."
+
+
 # Quoting characters
 
 
@@ -631,8 +636,12 @@ def test_headers_pasted_whole_stay_searchable() -> None:
     assert [part.section for part in section(text)] == ["authored", "forwarded", "forwarded"]
 
 
-def test_a_patch_of_ones_own_is_not_a_quote() -> None:
-    patch = "From 711fd37e34e8 Mon Sep 17 00:00:00 2001\nFrom: Bo <bo@example.org>\nDate: Tue, 29 Oct 2019 13:55:39 +0100\nSubject: x\n"
+@pytest.mark.parametrize("escape", ["", ">"])
+def test_a_patch_of_ones_own_is_not_a_quote(escape: str) -> None:
+    patch = (
+        f"{escape}From 711fd37e34e8 Mon Sep 17 00:00:00 2001\nFrom: Bo <bo@example.org>\nDate: Tue, 29 Oct 2019 13:55:39 +0100\n"
+        "Subject: x\n"
+    )
     assert [part.section for part in section(f"Here.\n\n{patch}\nFix it.\n")] == ["authored"]
 
 

@@ -81,7 +81,7 @@ def read_block(lines: Lines, i: int) -> Block | None:
     if not roles:
         return None
     language = max(languages, key=languages.count)
-    return Block(i, stop, frozenset(roles), language, client or address, sent or address, raw > 1)
+    return Block(i, stop, frozenset(roles), language, client or address, sent or address, raw > 0)
 
 
 def begins_above(lines: Lines, block: Block, floor: int) -> tuple[int, bool]:

@@ -206,7 +206,7 @@ class Cutter:
             self._rest(i, i + 1, "quoted", f"attribution:{found}")
 
     def _answered_below(self, i: int) -> bool:
-        """Whether the next run of ``>`` is not announced, so that the unmarked lines before it are an answer."""
+        """Whether the next quoted run is not announced, so that the unmarked lines before it are an answer."""
         lines = self.lines
         at = bisect_left(lines.runs, i + 1)
         if at == len(lines.runs):

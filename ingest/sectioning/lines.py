@@ -37,7 +37,7 @@ ENCODED_LINE = 60
 class Lines:
     """A body by lines: each stripped (lines of a ``>`` run are left as they are), its kind, and the marks among them.
 
-    ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>``; ``rules``
+    ``ends[i]`` is the length of lines 0 to i without their ``\\n``; ``runs`` are the first lines of runs of ``>`` and ``JD>``; ``rules``
     are the lines that are nothing but a rule, ``-- ``, or what a list's footer begins with.
     """
 
@@ -165,6 +165,7 @@ def read_lines(text: str) -> Lines:
             kinds[i] = NAMED
             if last != NAMED:
                 mark((i, RUN))
+                runs.append(i)
                 last = NAMED
             continue
         fresh = last != TEXT

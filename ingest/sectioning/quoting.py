@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 from .attributions import Attribution, attribution_ending
 from .lines import NAMED, RUN, TEXT, Lines
-from .tables import CAP, DIFF_CHANGE, TIME
+from .tables import CAP, DIFF_CHANGE, GIT_MAIL, TIME
 
 _SIGNS = "#:%}]+=~!$&»|>"
 _LOOKED_AT = 40
@@ -40,7 +40,7 @@ def is_typed(lines: Lines, i: int, stop: int, above: int, *, quoted: bool) -> bo
     """
     first = lines.stripped[i].strip()
     before = lines.stripped[above][:CAP] if above >= 0 else ""
-    if stop == i + 1 and first.startswith(">From ") and before and above == i - 1:
+    if stop == i + 1 and first.startswith(">From ") and ((before and above == i - 1) or GIT_MAIL.match(first)):
         return True
     if before and (DIFF_CHANGE.match(before) or (before == "---" and lines.stripped[above - 1][:1] == "<")):
         return True

@@ -81,7 +81,7 @@ LOTUS_WROTE = tuple(
 )
 """How Lotus Notes ends ``-----Ann Lee/EXAMPLE wrote: -----``."""
 
-GIT_MAIL = re.compile(r"From [0-9a-f]{7,40} ")
+GIT_MAIL = re.compile(r">?From [0-9a-f]{7,40} ")
 """The line that `git format-patch` puts over a patch's own header fields."""
 
 RAW_FIELDS = frozenset(_folded(words.RAW_FIELDS))
