@@ -19,7 +19,7 @@ from datasette.utils.sqlite import sqlite3
 
 from .folding import fold
 from .fusion import ChunkFacts
-from .postings import FTS, THESE, Scope, among, as_json, crossing, messages_with, postings, verified
+from .postings import FTS, THESE, Scope, among, as_json, crossing, postings, verified
 from .terms import Term, term
 
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
@@ -38,7 +38,7 @@ BATCH = 600
 MOST_READ = 3
 """Chunks of one message that are read: the best stands for it, the others are its further matches."""
 
-MOST_WEIGHED = 4000
+MOST_WEIGHED, MOST_WEIGHED_NEXT = 4000, 1000
 """Chunks with the same terms that BM25 weighs; of more (a word in every message of a large file), the newest."""
 
 _K1, _B = 1.2, 0.75  # FTS5's own constants, for the terms that are scored here
@@ -100,12 +100,7 @@ def retrieve(conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int
     """
     if not want.terms:
         return []
-    within = scope.chunks
-    for required in want.required:
-        holding = messages_with(conn, required, within)
-        chunks = Scope(conn, (f"m.id {THESE}", [json.dumps(sorted(holding))])).chunks
-        within = chunks if within is None or chunks is None else within[among(within, chunks)]
-    return _Retrieval(conn, want, want.least(min_match), within).best(depth)
+    return _Retrieval(conn, want, want.least(min_match), scope.chunks).best(depth)
 
 
 @dataclass(slots=True)
@@ -127,7 +122,9 @@ class _Retrieval:
         self.conn = conn
         self.terms = terms = want.terms
         self.numbers = want.numbers
+        self.required = len(want.required)
         self.least = least
+        self.whole_message = least > 1 or self.required > 1  # whether one chunk may not be enough to tell
         self.within = within
         self.crossing = [crossing(conn, t) for t in terms]
         self.postings = [np.union1d(postings(conn, t), more) for t, more in zip(terms, self.crossing, strict=True)]
@@ -157,24 +154,28 @@ class _Retrieval:
         ids, likely = self._possible()
         order = np.lexsort((-ids, -likely))
         ids, likely = ids[order], likely[order]
-        start = 0
+        start, most = 0, MOST_WEIGHED
         while start < len(ids):
             stop = start + BATCH
             if stop < len(ids):
                 # Chunks with the same terms are weighed together, so that BM25 and not age decides among them.
                 stop = max(stop, int(np.searchsorted(-likely, -likely[stop - 1], side="right")))
-            weighed = self._weighed(ids[start : min(stop, start + MOST_WEIGHED)], whole=len(ids))
+            weighed = self._weighed(ids[start : min(stop, start + most)], whole=len(ids))
             for first in range(0, len(weighed), BATCH):
                 yield weighed[first : first + BATCH]
-            start = stop
+            start, most = stop, MOST_WEIGHED_NEXT
 
     def _possible(self) -> tuple[np.ndarray, np.ndarray]:
         """The chunks that may belong to a message with enough of the terms, and how likely each is to be a good hit.
 
         A message with at least ``least`` of n terms holds one of the n - least + 1 rarest: only chunks with one of those
-        come into question, so that neither common words nor combinations of words cost anything.
+        come into question, so that neither common words nor combinations of words cost anything. With a phrase that must
+        stand there it is simply the chunks that hold it.
         """
-        rarest = sorted(self.postings, key=len)[: len(self.terms) - self.least + 1]
+        if self.required:
+            rarest = [min(self.postings[: self.required], key=len)]
+        else:
+            rarest = sorted(self.postings, key=len)[: len(self.terms) - self.least + 1]
         ids = np.unique(np.concatenate(rarest)) if len(rarest) > 1 else rarest[0]
         if self.within is not None:
             ids = ids[among(ids, self.within)]
@@ -195,13 +196,12 @@ class _Retrieval:
             f"select id, message_id from recall_chunks where message_id is not null and id {THESE}", (as_json(ids),)
         ).fetchall()
         message_of = {row[0]: row[1] for row in rows}
-        if self.least > 1:
-            messages = [message_of.get(chunk, 0) for chunk in ids.tolist()]
-            self._judge(messages, self._held(ids, verify=False).sum(axis=1))
+        if self.whole_message:
+            self._judge([message_of.get(chunk, 0) for chunk in ids.tolist()], self._held(ids, verify=False))
         worth = []
         for chunk, in_text in zip(batch, self._said(ids), strict=True):
             message = message_of.get(chunk[0])
-            if message is None or (self.least > 1 and not self.enough[message]):
+            if message is None or (self.whole_message and not self.enough[message]):
                 continue
             if read.get(message, 0) < (MOST_READ if in_text else 1):
                 read[message] = read.get(message, 0) + 1
@@ -239,8 +239,9 @@ class _Retrieval:
         if not match:
             return [(chunk, 0.0) for chunk in ids.tolist()]
         # The + keeps SQLite from seeking the match anew for every id.
-        every = len(ids) == whole and self.within is None and self.least == 1 and not any(t.cjk for t in self.terms)
-        within, values = ("", []) if every else (f" and +rowid {THESE}", [as_json(ids)])
+        within, values = f" and +rowid {THESE}", [as_json(ids)]
+        if len(self.terms) == 1 and self.within is None and len(ids) == whole:
+            within, values = "", []
         rows = self.conn.execute(
             f"select rowid, -bm25({FTS}, {_WEIGHTS}) as score from {FTS}"
             f" where {FTS} match ?{within} order by score desc",
@@ -289,11 +290,11 @@ class _Retrieval:
         known = {c.facts.chunk_id: c.text for c in candidates}
         held = self._held(np.array(list(known), np.int64), known)
         counts = held.sum(axis=1)
-        if self.least > 1 and any(t.exact for t in self.terms):
+        if self.whole_message and any(t.exact for t in self.terms):
             self.enough.clear()  # they were judged by what FTS5 says
-            self._judge([c.facts.message_id for c in candidates], counts, verify=True)
+            self._judge([c.facts.message_id for c in candidates], held, verify=True)
         for candidate, here, count in zip(candidates, held.tolist(), counts.tolist(), strict=True):
-            if count and (self.least == 1 or self.enough[candidate.facts.message_id]):
+            if count and (not self.whole_message or self.enough[candidate.facts.message_id]):
                 kin = sum(
                     holds and not t.exact and not t.stands_in(candidate.text)
                     for t, holds in zip(self.terms, here, strict=True)
@@ -312,10 +313,14 @@ class _Retrieval:
             held[:, i] = found
         return held
 
-    def _judge(self, messages: Sequence[int], counts: np.ndarray, verify: bool = False) -> None:
-        """Note in ``enough`` which messages hold enough terms: in the chunk that has ``counts`` of them, or in all theirs."""
-        for message, count in zip(messages, counts.tolist(), strict=True):
-            if count >= self.least:
+    def _suffices(self, held: np.ndarray) -> np.ndarray:
+        """For each row of ``held``, whether that is enough of the terms."""
+        return (held.sum(axis=1) >= self.least) & held[:, : self.required].all(axis=1)
+
+    def _judge(self, messages: Sequence[int], held: np.ndarray, verify: bool = False) -> None:
+        """Note in ``enough`` which messages hold enough terms: in the chunk that has ``held``, or in all their chunks."""
+        for message, suffices in zip(messages, self._suffices(held).tolist(), strict=True):
+            if suffices:
                 self.enough[message] = True
         open_ = sorted({message for message in messages if message not in self.enough})
         self.enough.update(dict.fromkeys(open_, False))
@@ -326,6 +331,5 @@ class _Retrieval:
             of, ids = np.array([tuple(row) for row in rows], np.int64).T
             order = np.argsort(of, kind="stable")
             numbers, starts = np.unique(of[order], return_index=True)
-            held = self._held(ids[order], verify=verify)
-            together = np.logical_or.reduceat(held, starts, axis=0).sum(axis=1)
-            self.enough.update(dict.fromkeys(numbers[together >= self.least].tolist(), True))
+            together = np.logical_or.reduceat(self._held(ids[order], verify=verify), starts, axis=0)
+            self.enough.update(dict.fromkeys(numbers[self._suffices(together)].tolist(), True))
