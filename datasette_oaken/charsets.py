@@ -165,8 +165,8 @@ def decode(data: bytes, label: str | None = None, hint: str | None = None) -> st
     # Text in a single-byte charset is hardly ever valid UTF-8 by accident; UTF-8 labelled latin-1 is common.
     text = _strict(data, "utf-8") or data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    if not broken or len(_BEYOND_ASCII.findall(text)) > 3 * broken:
-        return text
+    if not broken or len(_BEYOND_ASCII.findall(text)) >= (1 if name == "utf-8" else 4) * broken:
+        return text  # or UTF-8 of which a little is damaged, such as a character cut in two
     if name and name not in _STATEFUL and name not in ("ascii", "utf-8", "utf-8-sig"):
         return _tidy(data.decode(name, "replace"))
     # The label is missing, unknown or plainly wrong.

@@ -64,7 +64,7 @@ def _guessed(name: str | None) -> str:
     return (mimetypes.guess_type(name)[0] if name else None) or "application/octet-stream"
 
 
-_SIGNATURE = 0x223E9F78
+TNEF_SIGNATURE = b"\x78\x9f\x3e\x22"
 _TITLE, _DATA, _RENDERING, _PROPERTIES, _MESSAGE_PROPERTIES, _BODY, _CODEPAGE = (
     0x8010,
     0x800F,
@@ -79,7 +79,7 @@ _PLAIN_BODY, _HTML_BODY, _HTML_CODEPAGE = 0x1000, 0x1013, 0x3FDE
 
 
 def _tnef(data: bytes) -> Iterator[Embedded]:
-    if len(data) < 6 or struct.unpack_from("<I", data)[0] != _SIGNATURE:
+    if len(data) < 6 or not data.startswith(TNEF_SIGNATURE):
         return
     codepage = "cp1252"
     bodies: list[Embedded] = []

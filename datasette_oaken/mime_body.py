@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .embedded import TNEF_SIGNATURE
 from .mime_tree import Part
 
 _READABLE = frozenset({"text/plain", "text/html", "text/enriched", "text/richtext", "text/markdown", "text/x-markdown"})
 _SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
+_REPORTS = frozenset({"message/delivery-status", "message/disposition-notification", "message/feedback-report"})
+_HEADERS = frozenset({"text/rfc822-headers", "message/global-headers"})
 # Containers' own furniture: in them a part of this type is no file that anyone sent.
 _FURNITURE = {
     "multipart/signed": _SIGNATURES,
     "multipart/encrypted": frozenset({"application/pgp-encrypted"}),
     "multipart/appledouble": frozenset({"application/applefile"}),
+    "multipart/report": _REPORTS | _HEADERS,
 }
 _STUB = re.compile(r"\bhtml\b|\bbrowser\b|navegador|navigateur|webversion|onlineversion", re.I)
 _STUB_LENGTH = 500  # characters; the longest apology for having no plain text that was met
@@ -33,7 +37,7 @@ class _Rope:
         self.pieces = pieces
         self.html = html
         self.size = size
-        self.count = sum(piece.count if isinstance(piece, _Rope) else 1 for piece in pieces)
+        self.count: int = sum(piece.count if isinstance(piece, _Rope) else 1 for piece in pieces)
 
     @classmethod
     def of(cls, ropes: list[_Rope]) -> _Rope:
@@ -96,6 +100,8 @@ def _is_root(rope: _Rope, start: str) -> bool:
 
 def _is_read(part: Part) -> bool:
     """Whether a leaf is text to be read in place, rather than a file or data."""
+    if part.content_type in _REPORTS:
+        return part.parent is not None and part.parent.content_type == "multipart/report"
     if part.content_type not in _READABLE and not part.is_container:
         return False
     opening = _is_opening(part)
@@ -149,7 +155,7 @@ def _is_listed(part: Part, read: set[int]) -> bool:
         return False
     if part.filename is None and (part.number in read or part.content is not None):
         return False
-    if part.is_tnef and part.children:
+    if part.is_tnef and part.payload().startswith(TNEF_SIGNATURE):
         return False  # its files are listed instead
     if (
         part.content_type in ("text/plain", "text/html")

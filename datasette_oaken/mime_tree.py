@@ -14,7 +14,9 @@ from .charsets import decode, header_text, html_charset, plain_lines
 from .embedded import Embedded, embedded_files
 from .mime_fields import ENCODINGS, base64_text, decode_transfer, media_type, parameters, safe_filename
 
-MESSAGES = frozenset({"message/rfc822", "message/global", "message/news"})
+MESSAGES = frozenset(
+    {"message/rfc822", "message/global", "message/news", "text/rfc822-headers", "message/global-headers"}
+)
 TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
 
 _NAME = rb"[!-9;-~]+[ \t]*:"
@@ -141,12 +143,12 @@ def _head(data: bytes, position: int) -> tuple[bytes, int]:
     if indented := _INDENTED.match(data, position):
         position = indented.end()
     end = _HEAD_END.search(data, position)
-    stop, body = (end.start() + 1, end.end()) if end else (len(data), len(data))
+    stop, body = end.span() if end else (len(data), len(data))
     head = data[position:stop]
     junk = _JUNK.search(head)
-    if junk and junk.start() < len(head) and not _KNOWN.search(head, junk.start()):
+    if junk and not _KNOWN.search(head, junk.start()):
         # No blank line between header and body: nothing that follows is a header, so the body begins here.
-        return head[: junk.start()], position + junk.start()
+        return head[: junk.start()].removesuffix(b"\n"), position + junk.start()
     return head, body
 
 

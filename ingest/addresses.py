@@ -21,7 +21,7 @@ _FOUND = re.compile(_SPEC)
 _TOKEN = re.compile(r"[^\s<>()\[\],;:\"]+")
 _BRACKETED = re.compile(rf"<[ \t]*(?:mailto:)?({_SPEC})[ \t]*>")
 _PUNCTUATION = re.compile(r'[<>()"\[\];,:]|mailto')
-_OBSCURED = re.compile(r"^[ \t]*([\w.+-]{1,64}) at ([\w.-]{1,253})(?=[ \t]*(?:\(|$))")
+_OBSCURED = re.compile(r"^[ \t]*([\w.+-]{1,64}) at ([\w-]{1,63}(?:\.[\w-]{1,63})+)(?=[ \t]*(?:\(|$))")
 
 
 def addresses(value: str) -> list[tuple[str | None, str | None]]:
@@ -79,6 +79,8 @@ def _salvaged(item: str) -> tuple[str, str]:
         # By words, since a search for a@b by itself starts anew at every character.
         words = [word for word in _TOKEN.finditer(item) if "@" in word[0] and _FOUND.fullmatch(word[0])]
         if not words:
+            if "undisclosed" in item.lower():
+                return "", ""
             return item.strip(" \t\"'<>:;,()"), ""
         address = words[-1][0]
         around = f"{item[: words[-1].start()]} {item[words[-1].end() :]}"

@@ -2,7 +2,7 @@
 
 mail-parser's ``parse_mail_date`` keeps to RFC 5322 and its obsolete forms, and gives no value at all for what real mail has
 besides: no zone, one-digit hours, ``GMT+0200``, dashes, the month before the day. The standard library's lenient reader takes
-those, and invents others (a year 0, a zone of 99 hours): what it says is believed only when it is a possible time of a mail.
+those, and invents others. Both take a zone of 99 hours by its word. What they say is believed only when a mail can have it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from email.utils import parsedate_tz
 
 from mailparser.dates import parse_mail_date
 
-EARLIEST = datetime(
-    1971, 1, 2, tzinfo=UTC
-)  # the first network mail is of 1971; the epoch itself is a clock that was not set
+# The first network mail is of 1971; the epoch itself is a clock that was not set.
+EARLIEST = datetime(1971, 1, 2, tzinfo=UTC)
 MAX_ZONE = 14 * 3600  # seconds; the zones in use reach from -12:00 to +14:00
 _ISO = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})[T ](\d{1,2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?", re.I
 )
 _ZONE_NAME = re.compile(r"\b(?:GMT|UTC|UT)\s*([+-]\d{4})\b", re.I)
-
-
 _MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
 _PLAIN = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), {1,2})?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)([0-5]\d)"
@@ -51,7 +48,7 @@ def sent_at(dates: Iterable[str], received: Iterable[str], *, latest: datetime |
 def read_date(value: str, latest: datetime | None = None) -> datetime | None:
     """A date header as an aware UTC datetime, or None when it names no possible time of a mail."""
     value = value[:200]
-    when = _plain(value) or parse_mail_date(value).value or _lenient(value)
+    when = _plain(value) or _strict(value) or _lenient(value)
     if when is None or when < EARLIEST or when > (latest or datetime(2100, 1, 1, tzinfo=UTC)):
         return None
     return when
@@ -69,6 +66,13 @@ def _plain(value: str) -> datetime | None:
         return local + offset if match[7] == "-" else local - offset
     except (ValueError, OverflowError):
         return None
+
+
+def _strict(value: str) -> datetime | None:
+    result = parse_mail_date(value)
+    if result.value is not None and abs(float(result.timezone)) * 3600 > MAX_ZONE:
+        return result.value + timedelta(hours=float(result.timezone))  # an impossible zone: as in _lenient
+    return result.value
 
 
 def received_date(value: str, latest: datetime | None = None) -> datetime | None:
@@ -95,6 +99,7 @@ def _lenient(value: str) -> datetime | None:
         if parsed is None:
             return None
         year, month, day, hour, minute, second = parsed[:6]
+        year += 1900 if 100 <= year < 200 else 0  # a clock that counts from 1900, as 2000 brought to light
         second = min(second, 59)
         offset = parsed[9] or 0
     if abs(offset) > MAX_ZONE:

@@ -180,7 +180,9 @@ class _Writer:
                     before = tiny
                     if style and (size := _FONT_SIZE.search(style)):
                         tiny = _is_tiny(size)
-                    quotes, pre = self.open(tag or "", attributes, style)
+                    if tag == "p" and (attributes.get("class") or "").startswith(("MsoNormal", "MsoPlainText")):
+                        tag = "div"  # Outlook's paragraphs have no space around them
+                    quotes, pre = self.open(tag, attributes, style)
                     child = node.first_child
                     if child is not None:
                         stack.append((node, tag, before, quotes, pre))
@@ -214,7 +216,7 @@ class _Writer:
         quotes = pre = 0
         if tag in _PARAGRAPH:
             self.end_line()
-            self.blank = self.blank or not (tag == "p" and ("MsoNormal" in classes or "MsoPlainText" in classes))
+            self.blank = True
             if tag == "blockquote" and not (
                 _INDENT_STYLE.search(style) and "cite" not in (attributes.get("type") or "")
             ):
@@ -271,7 +273,7 @@ class _Writer:
     def close(self, tag: str, quotes: int, pre: int) -> None:
         if tag in _PARAGRAPH:
             self.end_line()
-            self.blank = self.blank or tag != "p" or bool(self.lines)
+            self.blank = True
         elif tag in _LINE:
             self.end_line()
             if tag == "li":
