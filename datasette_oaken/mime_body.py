@@ -68,9 +68,10 @@ def body(parts: list[Part], *, prefer: str = "text/plain") -> list[Part]:
         children = [ropes.pop(child.number) for child in part.children]
         ropes[part.number] = _shown(part, [rope for rope in children if rope.pieces], prefer)
     shown = list(ropes[0])
-    if not any(part for part in shown if not part.is_message):
-        # Outlook can send its text in winmail.dat alone.
-        shown += [part for part in parts if part.content is not None and part.filename is None and not part.level]
+    # Outlook can send its text in winmail.dat alone.
+    inside = [part for part in parts if part.content is not None and part.filename is None and not part.level]
+    if inside and not any(part.text().strip() for part in shown if not part.is_message):
+        shown += inside
     return shown
 
 

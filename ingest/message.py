@@ -118,17 +118,12 @@ class Headers:
         return list(found)
 
     def author(self) -> tuple[str | None, str | None]:
-        """From, else Sender, else the resender: (name, address)."""
-        named: tuple[str | None, str | None] = (None, None)
+        """(name, address) of the first that From names, else Sender, else the resender; one with an address before one without."""
         for header in (b"from", b"sender", b"resent-from", b"x-sender", b"return-path"):
-            for value in self.values(header):
-                for name, address in addresses(value):
-                    if address:
-                        return (name or named[0], address) if named[0] is None or name is None else (named[0], address)
-                    named = named if named[0] else (name, None)
-            if named[0]:
-                return named
-        return named
+            people = [person for value in self.values(header) for person in addresses(value)]
+            if people:
+                return next((person for person in people if person[1]), people[0])
+        return None, None
 
     def recipients(self) -> list[tuple[str, str | None, str | None]]:
         found: dict[tuple[str, str | None, str | None], None] = {}
