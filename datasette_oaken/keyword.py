@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from datasette.utils.sqlite import sqlite3
 
 from .folding import fold
 from .fusion import ChunkFacts
-from .postings import FTS, THESE, Scope, among, as_json, crossing, postings, verified
+from .postings import FTS, THESE, Scope, among, crossing, postings, truths, verified
 from .terms import Term, term
 
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
@@ -92,15 +91,9 @@ def wanted(words: Sequence[str], phrases: Sequence[str]) -> Wanted:
     return Wanted(required, tuple(telling if telling or required else every), numbers)
 
 
-def retrieve(conn: sqlite3.Connection, want: Wanted, scope: Scope, *, depth: int, min_match: float) -> list[Found]:
-    """Chunks of the best ``depth`` messages (or of all there are), best chunk first.
-
-    Chunks are weighed in batches, likeliest first, until enough messages have passed: what filters and ``min_match``
-    take away is made up for, however deep that goes.
-    """
-    if not want.terms:
-        return []
-    return _Retrieval(conn, want, want.least(min_match), scope.chunks).best(depth)
+def retrieve(want: Wanted, scope: Scope, *, depth: int, min_match: float) -> list[Found]:
+    """Chunks of the best ``depth`` messages (or of all there are), best chunk first."""
+    return _Retrieval(want, scope, want.least(min_match)).best(depth) if want.terms else []
 
 
 @dataclass(slots=True)
@@ -114,28 +107,28 @@ class _Candidate:
 class _Retrieval:
     """One query's way through the index.
 
-    First by sets: which chunks hold which terms. Then BM25, for the likeliest chunks only. Then the text of those, for
-    what FTS5 cannot say: own forms, punctuation, and what the message holds as a whole.
+    First by sets: which messages hold enough of the terms, as far as FTS5 can tell. Then BM25, for the likeliest of their
+    chunks only. Then the text of the best, for what FTS5 cannot tell: own forms and punctuation.
     """
 
-    def __init__(self, conn: sqlite3.Connection, want: Wanted, least: int, within: np.ndarray | None) -> None:
-        self.conn = conn
-        self.terms = terms = want.terms
-        self.numbers = want.numbers
+    def __init__(self, want: Wanted, scope: Scope, least: int) -> None:
+        self.conn, self.scope, self.of = scope.conn, scope, scope.of
+        self.terms, self.numbers, self.least = want.terms, want.numbers, least
         self.required = len(want.required)
-        self.least = least
-        self.whole_message = least > 1 or self.required > 1  # whether one chunk may not be enough to tell
-        self.within = within
-        self.crossing = [crossing(conn, t) for t in terms]
-        self.postings = [np.union1d(postings(conn, t), more) for t, more in zip(terms, self.crossing, strict=True)]
+        self.verifying = any(t.exact for t in self.terms)
+        self.crossing = [crossing(self.conn, t) for t in self.terms]
+        whole = [np.union1d(postings(self.conn, t), more) for t, more in zip(self.terms, self.crossing, strict=True)]
+        (total,) = self.conn.execute("select count(*) from recall_chunks").fetchone()
+        # BM25's inverse document frequency, as FTS5 has it.
+        self.rarity = [max(1e-6, math.log((total - len(f) + 0.5) / (len(f) + 0.5))) for f in whole]
+        self.found = [scope.within(chunks) for chunks in whole]
         self.in_text = [
-            np.union1d(postings(conn, t, "text"), more) for t, more in zip(terms, self.crossing, strict=True)
+            np.union1d(postings(self.conn, t, "text"), more) for t, more in zip(self.terms, self.crossing, strict=True)
         ]
-        self.enough: dict[int, bool] = {}
-        (self.total,) = conn.execute("select count(*) from recall_chunks").fetchone()
 
     def best(self, depth: int) -> list[Found]:
-        """See ``retrieve``."""
+        """See ``retrieve``. Reads batches of chunks, likeliest first, until enough messages have passed: what filters and
+        ``min_match`` take away is made up for, however deep that goes."""
         passed: list[tuple[float, str, int, Found]] = []
         read: dict[int, int] = {}
         messages: set[int] = set()
@@ -166,45 +159,63 @@ class _Retrieval:
             start, most = stop, MOST_WEIGHED_NEXT
 
     def _possible(self) -> tuple[np.ndarray, np.ndarray]:
-        """The chunks that may belong to a message with enough of the terms, and how likely each is to be a good hit.
+        """The chunks of messages that hold enough of the terms, and how likely each is to be a good hit.
 
-        A message with at least ``least`` of n terms holds one of the n - least + 1 rarest: only chunks with one of those
-        come into question, so that neither common words nor combinations of words cost anything. With a phrase that must
-        stand there it is simply the chunks that hold it.
+        Where a phrase must stand in the message, only the chunks that hold it stand for it.
         """
-        if self.required:
-            rarest = [min(self.postings[: self.required], key=len)]
+        if len(self.terms) == 1:
+            ids = self.found[0]
         else:
-            rarest = sorted(self.postings, key=len)[: len(self.terms) - self.least + 1]
-        ids = np.unique(np.concatenate(rarest)) if len(rarest) > 1 else rarest[0]
-        if self.within is not None:
-            ids = ids[among(ids, self.within)]
+            last = int(self.of.max(initial=0))
+            holding = [truths(self.of[chunks], last) for chunks in self.found]
+            enough = np.sum(holding, axis=0) >= self.least
+            for required in holding[: self.required]:
+                enough &= required
+            ids = min(self.found[: self.required], key=len) if self.required else self._any()
+            ids = ids[enough[self.of[ids]]]
         likely = np.zeros(len(ids))
-        for found, in_text in zip(self.postings, self.in_text, strict=True):
-            rarity = self._rarity(len(found))
-            likely[among(ids, found)] += rarity
+        for chunks, in_text, rarity in zip(self.found, self.in_text, self.rarity, strict=True):
+            likely[among(ids, chunks)] += rarity
             likely[among(ids, in_text)] += rarity / 2
         return ids, likely
 
-    def _worth_reading(self, batch: list[tuple[int, float]], read: dict[int, int]) -> list[tuple[int, float]]:
-        """Less the chunks of messages that cannot hold enough, or of which better chunks have been read.
+    def _any(self) -> np.ndarray:
+        """The chunks that hold any of the terms."""
+        flags = np.zeros(len(self.of), bool)
+        for chunks in self.found:
+            flags[chunks] = True
+        return np.flatnonzero(flags)
 
-        ``read`` counts those, by message. Subject and people match with every chunk of a message: one such is enough.
+    def _weighed(self, ids: np.ndarray, whole: int) -> list[tuple[int, float]]:
+        """The chunks with their BM25, best first. ``whole``: how many come into question at all."""
+        match = " OR ".join(t.match for t in self.terms if t.match)
+        if not match:
+            return [(chunk, 0.0) for chunk in ids.tolist()]
+        # The + keeps SQLite from seeking the match anew for every id.
+        within, values = f" and +rowid {THESE}", [json.dumps(ids.tolist())]
+        if len(self.terms) == 1 and self.scope.messages is None and len(ids) == whole:
+            within, values = "", []
+        rows = self.conn.execute(
+            f"select rowid, -bm25({FTS}, {_WEIGHTS}) as score from {FTS}"
+            f" where {FTS} match ?{within} order by score desc",
+            [match, *values],
+        ).fetchall()
+        weighed = [(row[0], row[1]) for row in rows]
+        if len(weighed) < len(ids):
+            weighed += [(chunk, 0.0) for chunk in set(ids.tolist()).difference(chunk for chunk, _ in weighed)]
+        return weighed
+
+    def _worth_reading(self, batch: list[tuple[int, float]], read: dict[int, int]) -> list[tuple[int, float]]:
+        """Less the chunks of messages of which better ones have been read; ``read`` counts those.
+
+        Subject and people match with every chunk of a message: one such is enough.
         """
         ids = np.array([chunk for chunk, _ in batch], np.int64)
-        rows = self.conn.execute(
-            f"select id, message_id from recall_chunks where message_id is not null and id {THESE}", (as_json(ids),)
-        ).fetchall()
-        message_of = {row[0]: row[1] for row in rows}
-        if self.whole_message:
-            self._judge([message_of.get(chunk, 0) for chunk in ids.tolist()], self._held(ids, verify=False))
         worth = []
-        for chunk, in_text in zip(batch, self._said(ids), strict=True):
-            message = message_of.get(chunk[0])
-            if message is None or (self.whole_message and not self.enough[message]):
-                continue
-            if read.get(message, 0) < (MOST_READ if in_text else 1):
-                read[message] = read.get(message, 0) + 1
+        for chunk, message, in_text in zip(batch, self.of[ids].tolist(), self._said(ids), strict=True):
+            before = read.get(message, 0)
+            if before < (MOST_READ if in_text else 1):
+                read[message] = before + 1
                 worth.append(chunk)
         return worth
 
@@ -214,6 +225,66 @@ class _Retrieval:
         for in_text in self.in_text:
             said |= among(ids, in_text)
         return said.tolist()
+
+    def _fetched(self, batch: list[tuple[int, float]]) -> list[_Candidate]:
+        scores = dict(batch)
+        rows = self.conn.execute(
+            f"select {FACTS}, coalesce(m.subject, ''), coalesce(c.author, ''), c.text"
+            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
+            (json.dumps(list(scores)),),
+        )
+        candidates = []
+        for *facts, subject, author, text in rows:
+            said = f"{fold(subject)}{_END}{fold(author)}{_END}{fold(text)}"
+            candidates.append(_Candidate(ChunkFacts(*facts), said, scores[facts[0]]))
+        for t, rarity in zip(self.terms, self.rarity, strict=True):
+            if t.cjk:
+                _weigh_cjk(t, rarity, candidates)
+        return candidates
+
+    def _passing(self, candidates: list[_Candidate]) -> Iterator[tuple[_Candidate, int]]:
+        """The candidates whose message holds enough of the terms, and how many they hold themselves.
+
+        Their scores become what they are worth with own forms before kin.
+        """
+        if len(self.terms) == 1 and not self.verifying:
+            for candidate in candidates:
+                if self.terms[0].stands_in(candidate.text):
+                    candidate.score += OWN
+                yield candidate, 1
+            return
+        held, enough = self._held(candidates)
+        for candidate, here in zip(candidates, held, strict=True):
+            if not any(here) or candidate.facts.message_id not in enough:
+                continue
+            kin = sum(
+                holds and not t.exact and not t.stands_in(candidate.text)
+                for t, holds in zip(self.terms, here, strict=True)
+            )
+            candidate.score *= 1 - (1 - KIN) * kin / sum(here)
+            candidate.score += OWN * sum(number.stands_in(candidate.text) for number in self.numbers)
+            yield candidate, sum(here)
+
+    def _held(self, candidates: list[_Candidate]) -> tuple[list[list[bool]], set[int]]:
+        """Which terms each candidate holds, and which of their messages hold enough in all; exact terms are verified."""
+        ids = np.array([c.facts.chunk_id for c in candidates], np.int64)
+        messages = {c.facts.message_id for c in candidates}
+        if not self.verifying:
+            return np.array([among(ids, chunks) for chunks in self.found]).T.tolist(), messages
+        known = {c.facts.chunk_id: c.text for c in candidates}
+        numbers = np.array(sorted(messages), np.int64)
+        columns, in_message = [], []
+        for t, chunks, more in zip(self.terms, self.found, self.crossing, strict=True):
+            chunks = chunks[among(self.of[chunks], numbers)]
+            if t.exact:
+                sure = verified(self.conn, t, chunks, self.of, known)
+                chunks = np.union1d(sure, chunks[among(chunks, more)])
+            columns.append(among(ids, chunks))
+            in_message.append(among(numbers, np.unique(self.of[chunks])))
+        enough = np.sum(in_message, axis=0) >= self.least
+        for required in in_message[: self.required]:
+            enough &= required
+        return np.array(columns).T.tolist(), set(numbers[enough].tolist())
 
     def _standing(self, ranked: list[Found], depth: int) -> list[Found]:
         """The chunks that stand for the best ``depth`` messages: not those with no word of the query in their own text
@@ -229,107 +300,11 @@ class _Retrieval:
                 standing.append(hit)
         return standing
 
-    def _rarity(self, count: int) -> float:
-        """BM25's inverse document frequency, as FTS5 has it."""
-        return max(1e-6, math.log((self.total - count + 0.5) / (count + 0.5)))
 
-    def _weighed(self, ids: np.ndarray, whole: int) -> list[tuple[int, float]]:
-        """The chunks with their BM25, best first. ``whole``: how many come into question at all."""
-        match = " OR ".join(t.match for t in self.terms if t.match)
-        if not match:
-            return [(chunk, 0.0) for chunk in ids.tolist()]
-        # The + keeps SQLite from seeking the match anew for every id.
-        within, values = f" and +rowid {THESE}", [as_json(ids)]
-        if len(self.terms) == 1 and self.within is None and len(ids) == whole:
-            within, values = "", []
-        rows = self.conn.execute(
-            f"select rowid, -bm25({FTS}, {_WEIGHTS}) as score from {FTS}"
-            f" where {FTS} match ?{within} order by score desc",
-            [match, *values],
-        ).fetchall()
-        weighed = [(row[0], row[1]) for row in rows]
-        if len(weighed) < len(ids):
-            weighed += [(chunk, 0.0) for chunk in set(ids.tolist()).difference(chunk for chunk, _ in weighed)]
-        return weighed
-
-    def _fetched(self, batch: list[tuple[int, float]]) -> list[_Candidate]:
-        scores = dict(batch)
-        rows = self.conn.execute(
-            f"select {FACTS}, coalesce(m.subject, ''), coalesce(c.author, ''), c.text"
-            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
-            (json.dumps(list(scores)),),
-        )
-        candidates = []
-        for *facts, subject, author, text in rows:
-            said = f"{fold(subject)}{_END}{fold(author)}{_END}{fold(text)}"
-            candidates.append(_Candidate(ChunkFacts(*facts), said, scores[facts[0]]))
-        for t, found in zip(self.terms, self.postings, strict=True):
-            if t.cjk:
-                self._weigh_cjk(t, self._rarity(len(found)), candidates)
-        return candidates
-
-    def _weigh_cjk(self, wanted: Term, rarity: float, candidates: list[_Candidate]) -> None:
-        """Add BM25 for a term that FTS5 cannot weigh: its index of pairs keeps no counts."""
-        average = sum(len(c.text) for c in candidates) / max(1, len(candidates))
-        for candidate in candidates:
-            if times := sum(1 for _ in wanted.spans(candidate.text)):
-                share = _K1 * (1 - _B + _B * len(candidate.text) / average)
-                candidate.score += rarity * times * (_K1 + 1) / (times + share)
-
-    def _passing(self, candidates: list[_Candidate]) -> Iterator[tuple[_Candidate, int]]:
-        """The candidates whose message holds enough of the terms, and how many they hold themselves.
-
-        Their scores become what they are worth with own forms before kin.
-        """
-        if len(self.terms) == 1 and not self.terms[0].exact:
-            for candidate in candidates:
-                if self.terms[0].stands_in(candidate.text):
-                    candidate.score += OWN
-                yield candidate, 1
-            return
-        known = {c.facts.chunk_id: c.text for c in candidates}
-        held = self._held(np.array(list(known), np.int64), known)
-        counts = held.sum(axis=1)
-        if self.whole_message and any(t.exact for t in self.terms):
-            self.enough.clear()  # they were judged by what FTS5 says
-            self._judge([c.facts.message_id for c in candidates], held, verify=True)
-        for candidate, here, count in zip(candidates, held.tolist(), counts.tolist(), strict=True):
-            if count and (not self.whole_message or self.enough[candidate.facts.message_id]):
-                kin = sum(
-                    holds and not t.exact and not t.stands_in(candidate.text)
-                    for t, holds in zip(self.terms, here, strict=True)
-                )
-                candidate.score *= 1 - (1 - KIN) * kin / count
-                candidate.score += OWN * sum(number.stands_in(candidate.text) for number in self.numbers)
-                yield candidate, count
-
-    def _held(self, ids: np.ndarray, known: dict[int, str] | None = None, verify: bool = True) -> np.ndarray:
-        """Which terms each chunk holds, as an array of truths with a row a chunk; without ``verify``, as FTS5 has it."""
-        held = np.zeros((len(ids), len(self.terms)), bool)
-        for i, (t, found_by_fts) in enumerate(zip(self.terms, self.postings, strict=True)):
-            found = among(ids, found_by_fts)
-            if verify and t.exact and found.any():
-                found = among(ids, verified(self.conn, t, ids[found], known)) | among(ids, self.crossing[i])
-            held[:, i] = found
-        return held
-
-    def _suffices(self, held: np.ndarray) -> np.ndarray:
-        """For each row of ``held``, whether that is enough of the terms."""
-        return (held.sum(axis=1) >= self.least) & held[:, : self.required].all(axis=1)
-
-    def _judge(self, messages: Sequence[int], held: np.ndarray, verify: bool = False) -> None:
-        """Note in ``enough`` which messages hold enough terms: in the chunk that has ``held``, or in all their chunks."""
-        for message, suffices in zip(messages, self._suffices(held).tolist(), strict=True):
-            if suffices:
-                self.enough[message] = True
-        open_ = sorted({message for message in messages if message not in self.enough})
-        self.enough.update(dict.fromkeys(open_, False))
-        rows = self.conn.execute(
-            f"select message_id, id from recall_chunks where message_id {THESE}", (json.dumps(open_),)
-        ).fetchall()
-        if rows:
-            of, ids = np.array([tuple(row) for row in rows], np.int64).T
-            order = np.argsort(of, kind="stable")
-            numbers, starts = np.unique(of[order], return_index=True)
-            together = np.logical_or.reduceat(self._held(ids[order], verify=verify), starts, axis=0)
-            self.enough.update(dict.fromkeys(numbers[self._suffices(together)].tolist(), True))
+def _weigh_cjk(wanted: Term, rarity: float, candidates: list[_Candidate]) -> None:
+    """Add BM25 for a term that FTS5 cannot weigh: its index of pairs keeps no counts."""
+    average = sum(len(c.text) for c in candidates) / max(1, len(candidates))
+    for candidate in candidates:
+        if times := sum(1 for _ in wanted.spans(candidate.text)):
+            share = _K1 * (1 - _B + _B * len(candidate.text) / average)
+            candidate.score += rarity * times * (_K1 + 1) / (times + share)

@@ -10,7 +10,8 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -22,7 +23,7 @@ from .db import OakenError
 from .embedders import Embedded
 from .filters import Condition
 from .fusion import PARAGRAPH, ChunkFacts, Hit, fuse
-from .postings import Scope, messages_with
+from .postings import Scope
 from .query import Query, parse
 from .settings import SearchSettings
 from .terms import term
@@ -104,8 +105,22 @@ def search(
         raise OakenError("limit must be 1 or more.", "bad_limit")
     if isinstance(query, str):
         query = parse(query, today=today, categories=settings.categories)
-    cursor = _cursor(conn, query, mode, accounts, next)
-    return _Search(conn, query, mode, limit, settings, embedded, accounts, cursor).answer(began)
+    with _snapshot(conn):
+        cursor = _cursor(conn, query, mode, accounts, next)
+        return _Search(conn, query, mode, limit, settings, embedded, accounts, cursor).answer(began)
+
+
+@contextmanager
+def _snapshot(conn: sqlite3.Connection) -> Iterator[None]:
+    """One state of the file for all that a search reads, whatever is being ingested beside it."""
+    if conn.in_transaction:
+        yield
+        return
+    conn.execute("begin")
+    try:
+        yield
+    finally:
+        conn.execute("rollback")
 
 
 def _cursor(
@@ -167,12 +182,13 @@ class _Search:
         condition = filters.condition(self.query.filters, self.accounts)
         if self.cursor.offset:
             condition = filters.both(condition, ("m.id <= ?", [self.cursor.until]))
+        everything = Scope(self.conn, None)
         without: set[int] = set()
         for item in self.query.excluded:
             left_out = term(item.strip('"'), item.startswith('"'))
             if left_out is not None:
-                without |= messages_with(self.conn, left_out)
-        return Scope(self.conn, condition, without)
+                without.update(everything.messages_with(left_out).tolist())
+        return Scope(self.conn, condition, sorted(without))
 
     def _ranked(self) -> tuple[list[Hit], bool]:
         settings = self.settings
@@ -182,7 +198,6 @@ class _Search:
         if self.mode != "vector":
             began = time.perf_counter()
             found = keyword.retrieve(
-                self.conn,
                 self.want,
                 self.scope,
                 depth=settings.max_candidates,
