@@ -36,6 +36,7 @@ _LINE = _names(
 )
 _PARAGRAPH = _names("p h1 h2 h3 h4 h5 h6 blockquote pre listing xmp")
 _PRE = _names("pre listing xmp textarea")
+_ACTIVE = _PARAGRAPH | _LINE | _PRE | _names("br hr td th img input")  # others only lie around words
 _FORMATTING = _names("a b big code em font i nobr s small strike strong tt u")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 # Zero-width joiners belong to Persian and to emoji; between Latin letters they only cut words.
@@ -182,12 +183,15 @@ class _Writer:
                         tiny = _is_tiny(size)
                     if tag == "p" and (attributes.get("class") or "").startswith(("MsoNormal", "MsoPlainText")):
                         tag = "div"  # Outlook's paragraphs have no space around them
-                    quotes, pre = self.open(tag, attributes, style)
+                    quotes = pre = 0
+                    if tag in _ACTIVE or style or "class" in attributes or "id" in attributes:
+                        quotes, pre = self.open(tag, attributes, style)
                     child = node.first_child
                     if child is not None:
                         stack.append((node, tag, before, quotes, pre))
                     else:
-                        self.close(tag, quotes, pre)
+                        if tag in _ACTIVE or pre:
+                            self.close(tag, quotes, pre)
                         tiny = before
             if child is not None:
                 node = child
@@ -195,7 +199,8 @@ class _Writer:
             following = node.next
             while following is None and stack:
                 node, tag, tiny, quotes, pre = stack.pop()
-                self.close(tag, quotes, pre)
+                if tag in _ACTIVE or pre:
+                    self.close(tag, quotes, pre)
                 following = node.next
             node = following
         self.end_line()
@@ -222,7 +227,8 @@ class _Writer:
             ):
                 quotes = 1
         elif tag in _LINE:
-            self.end_line()
+            if self.line:
+                self.end_line()
             if tag == "li":
                 number = self.lists[-1] if self.lists else 0
                 self.bullet = f"{number}. " if number else "- "
@@ -275,7 +281,8 @@ class _Writer:
             self.end_line()
             self.blank = True
         elif tag in _LINE:
-            self.end_line()
+            if self.line:
+                self.end_line()
             if tag == "li":
                 self.bullet = ""
             if tag in ("ol", "ul", "menu", "dir") and self.lists:

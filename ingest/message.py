@@ -1,11 +1,14 @@
 """The bytes of one message to what is stored of it: header fields, people, date, attachments and the body as text.
 
-By mail-parser, piece by piece: its address reader, its date reader and its base64 repair are used as they are. Its ``MailParser``
-class is gone around. Measured on 3,311 messages of two lists, on one core: the class 567 messages a second, of which the
-standard library's parser beneath it is a sixth; the rest is hashing out Received lines, defects and two dictionaries of every
-header, none of which is stored here. What it gets wrong for an archive, each with a test in tests/test_mime.py or
-tests/test_message.py: deep nesting loses the message, both halves of an alternative are joined, a forwarded message's text runs
-into the forwarder's, an attachment without a name gets a random one, gb2312 and unknown charsets drop characters.
+By mail-parser, piece by piece: its address reader (``addresses``), its date reader (``dates``) and its base64 repair
+(``datasette_oaken.mime_fields``) are used as they are, behind a pattern for the plain forms. Its ``MailParser`` class is gone
+around. Measured on 3,311 messages of two lists, one core: the class takes 1.76 ms a message, of which the standard library's
+parser beneath it is 0.29; ``parse_message`` takes 0.21 (tree 0.09, dates 0.02, people 0.02, text and HTML 0.04). The class
+spends the rest on taking Received lines apart, on defects, and on two dictionaries of every header, none of which is stored.
+What it gets wrong for an archive, each shown by a test named ``test_mail_parser_…``: deep nesting loses the message, both
+halves of an alternative are joined, a forwarded message's text runs into the forwarder's, a file without a name gets a random
+one, an encoded message stays closed, people with a malformed address are dropped, and so are characters of gb2312 and of
+unknown charsets; dates without a zone have no value, and a zone of 99 hours is believed.
 The tree is read in ``datasette_oaken.mime``, charsets in ``datasette_oaken.charsets``; both sides share them.
 """
 
