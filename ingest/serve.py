@@ -79,9 +79,9 @@ def _announce(port: int, address: str, open_browser: bool) -> None:
 @contextmanager
 def _embedding(path: Path) -> Iterator[None]:
     """Embed what is queued in a niced process beside the site; it stops with the site and goes on at the next start."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "ingest", "embed", "--nice", "--db", str(path)], stdin=subprocess.DEVNULL
-    )
+    command = [sys.executable, "-m", "ingest", "embed", "--nice", "--db", str(path)]
+    # Its report goes where the site's own words go: stdout says nothing here.
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno())
     try:
         yield
     finally:

@@ -297,10 +297,9 @@ def test_an_attribution_goes_with_the_quote_it_introduces(language: str, line: s
     ]
 
 
-@pytest.mark.parametrize(("language", "line"), every_attribution())
+# "Zitat von …" has neither a date nor a verb: too weak without a quote under it.
+@pytest.mark.parametrize(("language", "line"), [pair for pair in every_attribution() if "Zitat" not in pair[1]])
 def test_an_attribution_cuts_a_quote_that_no_character_marks(language: str, line: str) -> None:
-    if line.startswith("Zitat"):
-        pytest.skip("has neither a date nor a verb: too weak without a quote under it")
     text = f"My own words.\n\n{line}\n\nTheir words.\n\nMore of them.\n"
     assert kinds(text) == [
         ("authored", "My own words."),
