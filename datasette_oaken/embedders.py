@@ -109,7 +109,9 @@ def get_embedder(name: str | None = None, *, download: bool = False, sessions: i
     from fastembed import TextEmbedding
 
     try:
-        model = TextEmbedding(described["model"], threads=sessions, local_files_only=not download)
+        # Not fastembed's default, the temporary folder: others can write there, and a restart empties it.
+        cache = os.environ.get("FASTEMBED_CACHE_PATH") or str(Path.home() / ".cache" / "fastembed")
+        model = TextEmbedding(described["model"], cache_dir=cache, threads=sessions, local_files_only=not download)
     except Exception as error:
         if download:
             raise EmbedderUnavailable(f"{name} could not be downloaded: {error}") from error

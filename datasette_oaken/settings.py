@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -99,13 +100,9 @@ def _checked(name: str, value: Any, default: Any, path: Path) -> Any:
         if not isinstance(value, bool):
             raise bad("true or false")
         return value
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or (isinstance(default, int) and int(value) != value)
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or (isinstance(default, int) and value % 1 != 0):
         raise bad("a whole number" if isinstance(default, int) else "a number")
-    if value < _LEAST.get(name, 0):
+    if not math.isfinite(value) or value < _LEAST.get(name, 0):
         raise bad(f"at least {_LEAST.get(name, 0)}")
     if name == "keyword_min_match" and value > 1:
         raise bad("between 0 and 1")

@@ -8,6 +8,7 @@ from datasette.utils.sqlite import sqlite3
 
 from . import rows, schema
 from .db import has_vec
+from .embedders import PACKAGED
 from .vector import answering, coverage, generations, vec0_tables, vector_count
 
 OTHER_LANGUAGE_NOTICE = 0.2
@@ -63,10 +64,11 @@ def embedding(conn: sqlite3.Connection) -> dict[str, Any]:
 def languages(conn: sqlite3.Connection) -> dict[str, Any]:
     """How many messages are English, another language, or too short to tell; ``notice`` when much is not English."""
     counts = {row[0]: row[1] for row in conn.execute("select language, count(*) from message_texts group by language")}
+    current = answering(conn)
     english, other = counts.get("en", 0), counts.get("other", 0)
     share = other / (english + other) if english + other else 0.0
     notice = None
-    if share >= OTHER_LANGUAGE_NOTICE:
+    if share >= OTHER_LANGUAGE_NOTICE and (current is None or current.model == PACKAGED):
         notice = (
             f"{share:.0%} of this mail is not in English. The embedding model that comes with Oaken reads English only: "
             "search by meaning will miss such mail, search by its words will not."

@@ -185,8 +185,13 @@ def _nearest(
     conn: sqlite3.Connection, vector: np.ndarray, fingerprint: str | None, k: int, within: Sequence[int] | None
 ) -> list[tuple[int, float]]:
     generation = next((g for g in generations(conn) if g.fingerprint == fingerprint), None)
-    if generation is None:
-        raise VectorUnavailable("stale_index" if answering(conn) else "no_vectors")
+    current = answering(conn)
+    if generation is None or (current is not None and generation.id != current.id):
+        raise VectorUnavailable("stale_index" if current else "no_vectors")
+    if not conn.execute(
+        "select exists (select 1 from recall_vectors where generation_id = ?)", (generation.id,)
+    ).fetchone()[0]:
+        raise VectorUnavailable("no_vectors")
     if within is not None and len(within) <= EXACT_WITHIN:
         return _score(conn, generation, vector, list(within))[:k]
     if not has_vec(conn):
@@ -202,8 +207,6 @@ def _nearest(
     rows = conn.execute(
         f"select chunk_id from [{generation.vec0}] where embedding match vec_bit(?) and k = ?{condition}", parameters
     ).fetchall()
-    if not rows and not vector_count(conn, generation):
-        raise VectorUnavailable("no_vectors")
     return _score(conn, generation, vector, [row[0] for row in rows])[:k]
 
 

@@ -15,6 +15,7 @@ from datasette_oaken import db
 from datasette_oaken.db import OakenError
 
 INTERRUPTED = 130
+ROW_ID = click.IntRange(0, 2**63 - 1)
 
 db_option = click.option(
     "--db",
@@ -102,23 +103,27 @@ def ingest(
     oaken ingest ~/Mail/archive.mbox
     oaken ingest ~/Maildir --account work --db work.db
     """
+    from datasette_oaken import settings
+
     from . import pipeline, report
     from .embed import embed as run_embed
-    from .sources import detect
+    from .sources import detect_all
 
     with answering(as_json, db_path):
-        sources = [detect(path, mailbox=mailbox) for path in paths]
+        model = settings.load(None, db_path).search.model
+        sources, unread = detect_all(paths, mailbox)
         conn = db.connect(db_path, create=True)
-        done = pipeline.ingest(conn, db_path, sources, account=account, processes=processes)
-        nothing_read = bool(done.failures) and done.seen == len(done.failures)
-        if not no_embed and done.embedding_backlog and not nothing_read:
-            report.note(report.ingested(done, db_path), as_json)
-            done.embedding_backlog = report.embed_if_possible(run_embed, conn, db_path)
-            say(done.as_dict(), as_json, "All of it can be searched by word and by meaning: oaken serve")
-        else:
+        done = pipeline.ingest(conn, db_path, sources, account=account, model=model, processes=processes)
+        done.failures += unread
+        if done.failures and done.seen == len(done.failures):
             say(done.as_dict(), as_json, report.ingested(done, db_path))
-        if nothing_read:
             sys.exit(1)
+        if no_embed or not done.embedding_backlog:
+            say(done.as_dict(), as_json, report.ingested(done, db_path))
+            return
+        report.note(report.ingested(done, db_path), as_json)
+        done.embedding_backlog = report.embed_if_possible(run_embed, conn, db_path, model)
+        say(done.as_dict(), as_json, report.ready(done.embedding_backlog))
 
 
 @oaken.command()
@@ -195,7 +200,7 @@ def message() -> None:
 
 
 @message.command("get")
-@click.argument("message_id", type=int)
+@click.argument("message_id", type=ROW_ID)
 @db_option
 @json_option
 def message_get(message_id: int, db_path: Path, as_json: bool) -> None:
@@ -221,7 +226,7 @@ def thread() -> None:
 
 
 @thread.command("get")
-@click.argument("thread_id", type=int)
+@click.argument("thread_id", type=ROW_ID)
 @db_option
 @json_option
 def thread_get(thread_id: int, db_path: Path, as_json: bool) -> None:

@@ -145,7 +145,7 @@ def _drift(conn: sqlite3.Connection) -> Iterator[Finding]:
     if chunks == indexed:
         yield Finding("keywords", "ok", f"{chunks:,} passages, all indexed")
     else:
-        yield Finding("keywords", "error", f"{chunks:,} passages, {indexed:,} indexed", "ingest again into a new file")
+        yield Finding("keywords", "error", f"{chunks:,} passages, {indexed:,} indexed", "oaken repair --fts")
     (bare,) = conn.execute(
         "select count(*) from messages where not exists (select 1 from recall_chunks where message_id = messages.id)"
     ).fetchone()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from datasette_oaken.vector import (
     insert_vec0,
     rebuild_vec0,
     vec0_tables,
+    vector_count,
 )
 
 from . import locks, pipeline
@@ -71,19 +74,20 @@ def embed(
     Raises OakenError (locked, no_embedder …).
     """
     with locks.writer(conn, db_path, "embed"):
-        target = _target(conn, model)
-        if has_vec(conn):
-            with transaction(conn):
+        load = partial(embedders.get_embedder, download=download, sessions=os.cpu_count() or 1)
+        target, embedder = _target(conn, model, embedder, load)
+        with transaction(conn):
+            conn.execute("update embedding_queue set error = null where generation_id = ?", (target.id,))
+            if has_vec(conn):
                 rows.purge_vec0(conn)
-                if target.vec0 not in vec0_tables(conn):  # new, or lost: it is derived
+                if not _knn_is_whole(conn, target):  # new, lost, or vectors came where there was no extension
                     rebuild_vec0(conn, target)
         report = Report(generation=target.id, model=target.model)
         (waiting,) = conn.execute(
             "select count(*) from embedding_queue where generation_id = ? and error is null", (target.id,)
         ).fetchone()
-        if waiting or model is not None:
-            embedder = embedder or embedders.get_embedder(target.model, download=download, sessions=os.cpu_count() or 1)
-        if waiting and embedder is not None:
+        if waiting:
+            embedder = embedder or load(target.model)
             total = min(waiting, limit) if limit is not None else waiting
             with Progress("Embedding", unit="passages", total=total, quiet=quiet) as bar:
                 _drain(conn, target, embedder, report, limit, bar)
@@ -92,8 +96,16 @@ def embed(
         return report
 
 
-def _target(conn: sqlite3.Connection, model: str | None) -> Generation:
-    """The generation to work on: for the model asked for, else the one being built, else the current one."""
+def _target(
+    conn: sqlite3.Connection,
+    model: str | None,
+    embedder: embedders.Embedder | None,
+    load: Callable[[str], embedders.Embedder],
+) -> tuple[Generation, embedders.Embedder | None]:
+    """The generation to work on: for the model asked for, else the one being built, else the current one.
+
+    A new one is begun only once its model is loaded, so that asking for one that is not here changes nothing.
+    """
     found = generations(conn)
     building = next((g for g in found if g.state == "building"), None)
     present = building or (found[0] if found else None)
@@ -101,12 +113,24 @@ def _target(conn: sqlite3.Connection, model: str | None) -> Generation:
     identity = embedders.identify(name)
     for generation in found:
         if generation.fingerprint == identity.fingerprint:
-            return generation
+            return generation, embedder
+    embedder = embedder or load(name)
     with transaction(conn):
-        if building is not None:
+        if building is not None and len(found) > 1:
             drop_generation(conn, building)
+        elif (
+            building is not None
+        ):  # unfinished, but the only one that answers: it goes on doing so until the new one is done
+            conn.execute("update recall_generations set state = 'current' where id = ?", (building.id,))
         pipeline.make_generation(conn, name)
-    return next(g for g in generations(conn) if g.fingerprint == identity.fingerprint)
+    return next(g for g in generations(conn) if g.fingerprint == identity.fingerprint), embedder
+
+
+def _knn_is_whole(conn: sqlite3.Connection, target: Generation) -> bool:
+    if target.vec0 not in vec0_tables(conn):
+        return False
+    (indexed,) = conn.execute(f"select count(*) from [{target.vec0}]").fetchone()
+    return bool(indexed == vector_count(conn, target))
 
 
 def _drain(

@@ -26,6 +26,8 @@ BATCH_MESSAGES = 48
 BATCH_BYTES = 1_500_000
 COMMIT_MESSAGES = 384
 """Messages a transaction: FTS5 writes a segment at each commit, and fewer, larger ones cost less to merge."""
+COMMIT_BYTES = 16_000_000
+"""Bytes held for a transaction: large messages are written sooner, so that memory stays bounded."""
 
 
 @dataclass
@@ -49,8 +51,10 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """As ``oaken ingest --json`` prints it."""
+        nothing = bool(self.failures) and self.seen == len(self.failures)
         return {
-            "ok": True,
+            "ok": not nothing,
+            **({"error": "Nothing could be read: see failures.", "code": "nothing_read"} if nothing else {}),
             "added": self.added,
             "updated": self.updated,
             "deleted": self.deleted,
@@ -79,6 +83,7 @@ class _Batch:
     items: list[_Item | Failure]
     jobs: list[Job]
     consumed: int
+    prepared: dict[str, Answer] = field(default_factory=dict)  # by content hash, once the workers have answered
 
 
 def ingest(
@@ -87,6 +92,7 @@ def ingest(
     sources: Sequence[Source],
     *,
     account: str = "default",
+    model: str | None = None,
     processes: int | None = None,
     quiet: bool = False,
     progress: Progress | None = None,
@@ -107,7 +113,7 @@ def ingest(
             processes = 0 if little else (os.cpu_count() or 1)
         with transaction(conn):
             store.account(conn, account)
-            ensure_generation(conn)
+            ensure_generation(conn, model)
         bar = progress or Progress("Reading mail", unit="messages", total=count, size=size, quiet=quiet)
         with bar, Preparer(processes) as preparer:
             before = 0
@@ -158,10 +164,11 @@ class _Run:
     def __init__(self, conn: sqlite3.Connection, account: str, source: Source, report: Report) -> None:
         self.conn, self.account, self.source, self.report = conn, account, source, report
         self._mailboxes: dict[str, int] = {}
-        self._waiting: list[tuple[_Batch, list[Answer]]] = []
-        self._waiting_items = 0
+        self._waiting: list[_Batch] = []
+        self._waiting_items = self._waiting_bytes = 0
+        self._last_chunk = 0  # the last that is indexed, within a transaction
         self._sent: set[str] = set()  # hashes on their way to the workers, not yet stored
-        self._failed_before = store.failed_keys(conn, source.kind)
+        self._failed_before = store.failed_keys(conn)
 
     def batches(self) -> Iterator[_Batch]:
         """Read the source, leave out what is known, and put the rest up in batches of jobs."""
@@ -236,9 +243,19 @@ class _Run:
 
     def take(self, batch: _Batch, answers: list[Answer]) -> None:
         """Keep a finished batch; write when enough have gathered."""
-        self._waiting.append((batch, answers))
+        batch.prepared = {hash_: answer for (_, hash_), answer in zip(batch.jobs, answers, strict=True)}
+        batch.jobs = []
+        for item in batch.items:
+            if isinstance(item, _Item) and item.raw is not None:
+                answer = batch.prepared.get(item.hash or "")
+                if isinstance(answer, Prepared):
+                    item.raw = None  # it is in the answer, compressed
+                    self._waiting_bytes += len(answer.raw) + len(answer.text)
+                else:
+                    self._waiting_bytes += len(item.raw)
+        self._waiting.append(batch)
         self._waiting_items += len(batch.items)
-        if self._waiting_items >= COMMIT_MESSAGES:
+        if self._waiting_items >= COMMIT_MESSAGES or self._waiting_bytes >= COMMIT_BYTES:
             self.commit()
 
     def commit(self) -> None:
@@ -249,15 +266,15 @@ class _Run:
         failures: list[dict[str, Any]] = []
         self._mailboxes.clear()
         with transaction(self.conn):
-            (last_chunk,) = self.conn.execute("select coalesce(max(id), 0) from recall_chunks").fetchone()
-            for batch, answers in self._waiting:
-                self._write(batch, answers, stored, failures)
+            self._last_chunk = self._newest_chunk()
+            for batch in self._waiting:
+                self._write(batch, stored, failures)
             threads.refresh(self.conn, stored.threads)
             store.follow_flags(self.conn, stored.placed)
-            rows.index_chunks(self.conn, last_chunk)
-        for batch, _ in self._waiting:
-            self._sent.difference_update(hash_ for _, hash_ in batch.jobs)
-        self._waiting, self._waiting_items = [], 0
+            rows.index_chunks(self.conn, self._last_chunk)
+        for batch in self._waiting:
+            self._sent.difference_update(batch.prepared)
+        self._waiting, self._waiting_items, self._waiting_bytes = [], 0, 0
         self.report.added += stored.added
         self.report.updated += stored.updated
         self.report.unchanged += stored.unchanged
@@ -266,10 +283,10 @@ class _Run:
         self.report.chunks_deleted += stored.chunks_deleted
         self.report.failures += failures
 
-    def _write(
-        self, batch: _Batch, answers: list[Answer], stored: store.Stored, failures: list[dict[str, Any]]
-    ) -> None:
-        prepared = {hash_: answer for (_, hash_), answer in zip(batch.jobs, answers, strict=True)}
+    def _newest_chunk(self) -> int:
+        return int(self.conn.execute("select coalesce(max(id), 0) from recall_chunks").fetchone()[0])
+
+    def _write(self, batch: _Batch, stored: store.Stored, failures: list[dict[str, Any]]) -> None:
         read = [item for item in batch.items if isinstance(item, _Item) and item.hash]
         known = store.known_contents(self.conn, self.account, [item.hash for item in read if item.hash])
         places = self._places(read)
@@ -281,7 +298,7 @@ class _Run:
             elif item.same_place:
                 stored.unchanged += 1
             else:
-                self._write_item(item, prepared, known, places, stored, failures)
+                self._write_item(item, batch.prepared, known, places, stored, failures)
 
     def _write_item(
         self,
@@ -293,7 +310,7 @@ class _Run:
         failures: list[dict[str, Any]],
     ) -> None:
         entry, raw, hash_ = item.entry, item.raw, item.hash
-        assert raw is not None and hash_ is not None
+        assert hash_ is not None
         mailbox_id = self._mailbox(entry.mailbox)
         before = places.get((entry.mailbox, entry.key))
         place = store.Place(mailbox_id, entry.key, entry.fingerprint, entry.flags, entry.labels)
@@ -310,6 +327,9 @@ class _Run:
             return
         else:
             if before is not None and self._supersedes(before, answer, place):
+                # It may have come in this very transaction, and FTS can only forget what it was shown.
+                rows.index_chunks(self.conn, self._last_chunk)
+                self._last_chunk = self._newest_chunk()
                 store.replace_message(self.conn, self.account, before, answer, stored)
                 message_id = before
             else:
@@ -318,7 +338,7 @@ class _Run:
         store.put_place(self.conn, message_id, self._marked(place, raw, answer))
         stored.placed.add(message_id)
         if entry.key in self._failed_before:
-            store.clear_failure(self.conn, self.source.kind, entry.key)
+            store.clear_failure(self.conn, entry.key)
 
     def _supersedes(self, message_id: int, answer: Any, place: store.Place) -> bool:
         """Whether the new content is a later version of the message stored there, rather than another message.
@@ -334,12 +354,12 @@ class _Run:
             and not store.has_other_place(self.conn, message_id, place)
         )
 
-    def _marked(self, place: store.Place, raw: bytes, answer: Answer | None) -> store.Place:
+    def _marked(self, place: store.Place, raw: bytes | None, answer: Answer | None) -> store.Place:
         """The place with the flags and labels that the store wrote into the message itself (Status, X-Gmail-Labels)."""
         if isinstance(answer, Prepared):
             flags, labels = frozenset(answer.message.flags), tuple(answer.message.labels)
         else:
-            flags, labels = store_marks(raw)
+            flags, labels = store_marks(raw or b"")
         if not flags and not labels:
             return place
         return store.Place(

@@ -10,6 +10,7 @@ from typing import Self, TextIO
 from tqdm import tqdm
 
 _LINE_EVERY = 10.0
+tqdm.monitor_interval = 0  # no thread of its own: workers are forked while a bar is shown
 
 
 class Progress:

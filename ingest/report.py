@@ -47,16 +47,23 @@ def failures(listed: list[dict[str, Any]]) -> list[str]:
     if not listed:
         return []
     lines = [f"{len(listed):,} could not be stored (oaken status lists them all):"]
-    lines += [f"  {f['key']}: {f['error']}" for f in listed[:SHOWN_FAILURES]]
+    lines += [f"  {_one_line(f['key'])}: {_one_line(f['error'])}" for f in listed[:SHOWN_FAILURES]]
     if len(listed) > SHOWN_FAILURES:
         lines.append(f"  … and {len(listed) - SHOWN_FAILURES:,} more")
     return lines
 
 
-def embed_if_possible(run: Callable[..., Any], conn: sqlite3.Connection, db_path: Path) -> int:
+def ready(backlog: int) -> str:
+    """What can be done after an ingest that went on to embed."""
+    if backlog:
+        return f"{backlog:,} passages are not embedded yet; until oaken embed has run, they are found by word only."
+    return "All of it can be searched by word and by meaning: oaken serve"
+
+
+def embed_if_possible(run: Callable[..., Any], conn: sqlite3.Connection, db_path: Path, model: str | None) -> int:
     """Embed after an ingest; where there is no model, say so and leave the backlog. Returns what is left."""
     try:
-        return int(run(conn, db_path).backlog)
+        return int(run(conn, db_path, model=model).backlog)
     except OakenError as error:
         click.echo(f"Not embedded: {error}", err=True)
         return int(conn.execute("select count(*) from embedding_queue").fetchone()[0])
@@ -143,7 +150,7 @@ def status(answer: dict[str, Any]) -> str:
         lines.append(answer["languages"]["notice"])
     if answer["failures"]:
         lines.append(f"{len(answer['failures']):,} messages could not be stored:")
-        lines += [f"  {f['key']}: {f['error']}" for f in answer["failures"]]
+        lines += [f"  {_one_line(f['key'])}: {_one_line(f['error'])}" for f in answer["failures"]]
     return "\n".join(lines)
 
 

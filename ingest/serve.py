@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -41,7 +41,7 @@ def serve(path: Path, *, port: int | None, config: Path | None, embed: bool, ope
     site = Datasette([str(path)], config={"plugins": {"datasette-oaken": plugin}})
     address = f"http://{HOST}:{port}/-/oaken"
     threading.Thread(target=_announce, args=(port, address, open_browser), daemon=True).start()
-    with _embedding(path) if embed and backlog else _nothing():
+    with _embedding(path, config) if embed and backlog else _nothing():
         uvicorn.run(site.app(), host=HOST, port=port, log_level="warning", lifespan="on")
 
 
@@ -49,7 +49,8 @@ def _free_port(port: int | None) -> int:
     wanted = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TO_TRY))
     for candidate in wanted:
         with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if sys.platform != "win32":  # there it would let two programs have one port
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((HOST, candidate))
                 return candidate
@@ -77,14 +78,18 @@ def _announce(port: int, address: str, open_browser: bool) -> None:
 
 
 @contextmanager
-def _embedding(path: Path) -> Iterator[None]:
+def _embedding(path: Path, config: Path | None) -> Iterator[None]:
     """Embed what is queued in a niced process beside the site; it stops with the site and goes on at the next start."""
-    command = [sys.executable, "-m", "ingest", "embed", "--nice", "--db", str(path)]
+    # -P: a file called ingest.py in the folder that a person stands in is not ours.
+    command = [sys.executable, "-P", "-m", "ingest", "embed", "--nice", "--db", str(path)]
+    command += ["--config", str(config)] if config else []
     # Its report goes where the site's own words go: stdout says nothing here.
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno())
     try:
         yield
     finally:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(1)  # Ctrl-C on a terminal has reached it too: a second one would only cut its last words
         if child.poll() is None:
             child.send_signal(signal.SIGINT if sys.platform != "win32" else signal.SIGTERM)
             try:

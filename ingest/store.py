@@ -174,6 +174,7 @@ def replace_message(
     """The source now holds another version of this message in the same place: the row keeps its id, all else follows."""
     message = prepared.message
     stored.chunks_deleted += rows.delete_chunks(conn, [message_id])
+    _release_copies(conn, message_id)
     for table in ("message_recipients", "attachments", "message_texts", "message_sections"):
         conn.execute(f"delete from {table} where message_id = ?", (message_id,))
     stored.threads.add(conn.execute("select thread_id from messages where id = ?", (message_id,)).fetchone()[0])
@@ -203,6 +204,13 @@ def replace_message(
     _add_derived(conn, account_name, message_id, thread_id, prepared, stored)
     stored.updated += 1
     stored.threads.add(thread_id)
+
+
+def _release_copies(conn: sqlite3.Connection, message_id: int) -> None:
+    """The message is about to say something else: it is no copy any more, and the oldest of its copies is the original now."""
+    conn.execute("update messages set copy_of = null where id = ?", (message_id,))
+    (heir,) = conn.execute("select min(id) from messages where copy_of = ?", (message_id,)).fetchone()
+    conn.execute("update messages set copy_of = nullif(?, id) where copy_of = ?", (heir, message_id))
 
 
 def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:
@@ -262,11 +270,11 @@ def put_failure(
     )
 
 
-def failed_keys(conn: sqlite3.Connection, source: str) -> set[str]:
-    """The keys of this kind of source that are on the list of failures."""
-    return {row[0] for row in conn.execute("select key from ingest_failures where source = ?", (source,))}
+def failed_keys(conn: sqlite3.Connection) -> set[str]:
+    """The keys that are on the list of failures."""
+    return {row[0] for row in conn.execute("select key from ingest_failures")}
 
 
-def clear_failure(conn: sqlite3.Connection, source: str, key: str) -> None:
+def clear_failure(conn: sqlite3.Connection, key: str) -> None:
     """What failed before is now stored: take it off the list."""
-    conn.execute("delete from ingest_failures where source = ? and key = ?", (source, key))
+    conn.execute("delete from ingest_failures where key = ?", (key,))

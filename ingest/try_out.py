@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
@@ -25,7 +26,10 @@ def try_out(db_path: Path, *, seed: int, write_to: Path | None, serve: bool, por
     # Kept beside the database: it can be looked at, and a second run finds every message unchanged.
     mail = db_path.resolve().parent / f"{db_path.stem}-mail-{seed}"
     if not mail.exists():
-        demo.write_maildir(mail, seed=seed)
+        half = mail.with_name(f"{mail.name}.part")
+        shutil.rmtree(half, ignore_errors=True)
+        demo.write_maildir(half, seed=seed)
+        half.rename(mail)  # whole, or not there
     conn = db.connect(db_path, create=True)
     done = pipeline.ingest(conn, db_path, [detect(mail)], account="demo")
     conn.close()

@@ -129,6 +129,23 @@ def test_bad_input_gets_a_clear_error_and_nothing_is_made(tmp_path: Path) -> Non
     assert not file.exists()
 
 
+def test_one_bad_path_among_several_is_listed_and_the_others_come_in(tmp_path: Path) -> None:
+    done = answer(
+        "ingest", tmp_path / "none.mbox", mbox(tmp_path / "a.mbox", LETTERS), "--no-embed", "--db", tmp_path / "o.db"
+    )
+    assert (done["ok"], done["added"]) == (True, 2)
+    assert [(f["key"], f["attempts"]) for f in done["failures"]] == [(str(tmp_path / "none.mbox"), 1)]
+
+
+def test_mail_of_which_nothing_can_be_read_is_not_called_a_success(tmp_path: Path) -> None:
+    whole = gzip.compress(mbox(tmp_path / "a.mbox", [mail(os.urandom(60000).hex())]).read_bytes())
+    (tmp_path / "cut.mbox.gz").write_bytes(whole[: len(whole) // 2])
+    code, out, _ = oaken("ingest", tmp_path / "cut.mbox.gz", "--no-embed", "--json", "--db", tmp_path / "o.db")
+    said = json.loads(out)
+    assert (code, said["ok"], said["code"], said["added"]) == (1, False, "nothing_read", 0)
+    assert len(said["failures"]) == 1
+
+
 def test_a_database_that_is_not_one_is_named_and_not_touched(tmp_path: Path) -> None:
     path = mbox(tmp_path / "a.mbox", LETTERS)
     other = tmp_path / "letter.txt"
@@ -184,6 +201,7 @@ def test_a_full_disk_is_said_and_what_was_committed_stays(tmp_path: Path) -> Non
 
 
 def test_usage_errors_exit_with_two(tmp_path: Path) -> None:
+    assert oaken("message", "get", "9" * 30)[0] == 2
     assert oaken("ingest")[0] == 2
     assert oaken("search", "x", "--limit", "0")[0] == 2
     assert oaken("nonsense")[0] == 2

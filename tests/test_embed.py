@@ -130,6 +130,63 @@ def test_a_new_model_answers_only_when_complete_and_the_old_one_until_then(
     assert caught.value.reason == "stale_index"
 
 
+def test_asking_for_a_model_that_is_not_here_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path / "cache"))
+    conn, _ = ingest(tmp_path / "o.db", mbox(tmp_path / "a.mbox", LETTERS))
+    embed(conn, tmp_path / "o.db", quiet=True, limit=2, embedder=Counting())
+    before = [
+        rows(conn, f"select * from {table}") for table in ("recall_generations", "recall_vectors", "embedding_queue")
+    ]
+    with pytest.raises(OakenError, match="would have to be downloaded"):
+        embed(conn, tmp_path / "o.db", model="BAAI/bge-small-en-v1.5", quiet=True)
+    after = [
+        rows(conn, f"select * from {table}") for table in ("recall_generations", "recall_vectors", "embedding_queue")
+    ]
+    assert after == before
+
+
+def test_an_unfinished_generation_answers_until_another_models_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn, _ = ingest(tmp_path / "o.db", mbox(tmp_path / "a.mbox", LETTERS))
+    embed(conn, tmp_path / "o.db", quiet=True, limit=2, embedder=Counting())
+    new, old = embedders.Identity("new-model", 384, "new-fingerprint"), embedders.identify()
+    monkeypatch.setattr(embedders, "identify", lambda name=None: new if name == "new-model" else old)
+    model = Counting("new-fingerprint")
+    embed(conn, tmp_path / "o.db", model="new-model", limit=1, quiet=True, embedder=model)
+    assert rows(conn, "select id, model, state from recall_generations order by id") == [
+        (1, old.name, "current"),
+        (2, "new-model", "building"),
+    ]
+    query = model.embed_query("boiler")
+    assert {c for c, _ in vector.nearest(conn, query, fingerprint=old.fingerprint, k=9)} == {3, 4}
+    with pytest.raises(vector.VectorUnavailable) as caught:
+        vector.nearest(conn, query, fingerprint="new-fingerprint", k=9)
+    assert caught.value.reason == "stale_index"
+    embed(conn, tmp_path / "o.db", quiet=True, embedder=model)
+    assert rows(conn, "select id, model, state from recall_generations") == [(2, "new-model", "current")]
+
+
+def test_vectors_made_without_the_extension_answer_once_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn, _ = ingest(tmp_path / "o.db", mbox(tmp_path / "a.mbox", LETTERS))
+    embed(conn, tmp_path / "o.db", quiet=True, limit=1, embedder=Counting())
+    with monkeypatch.context() as without:
+        without.setattr("ingest.embed.has_vec", lambda conn: False)
+        embed(conn, tmp_path / "o.db", quiet=True, embedder=Counting())
+    assert rows(conn, "select count(*) from _recall_vec0_1") == [(1,)]
+    embed(conn, tmp_path / "o.db", quiet=True, embedder=Counting())
+    assert rows(conn, "select count(*) from _recall_vec0_1") == [(4,)]
+
+
+def test_a_text_that_failed_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
+    conn, _ = ingest(tmp_path / "o.db", mbox(tmp_path / "a.mbox", LETTERS))
+    embed(conn, tmp_path / "o.db", quiet=True, embedder=Counting(fails_on="school"))
+    done = embed(conn, tmp_path / "o.db", quiet=True, embedder=Counting())
+    assert (done.embedded, done.backlog, vector.coverage(conn)) == (1, 0, 1.0)
+
+
 def test_a_lost_knn_table_is_made_again_from_the_vectors(tmp_path: Path) -> None:
     conn, _ = ingest(tmp_path / "o.db", mbox(tmp_path / "a.mbox", LETTERS))
     model = Counting()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from making import SHARED, eml_folder, ingest, mail, mbox, rows
 from datasette_oaken import db
 from datasette_oaken.db import OakenError
 from ingest import locks, pipeline, workers
-from ingest.sources import detect
+from ingest.sources import Entry, detect
 
 TWO = [mail(id="<1@example.org>"), mail("Which mat?\n", id="<2@example.org>", headers=["In-Reply-To: <1@example.org>"])]
 
@@ -264,6 +265,38 @@ def test_two_accounts_keep_their_own(tmp_path: Path) -> None:
         ("alex", 2, 1, 2),
         ("sam", 2, 1, 0),
     ]
+
+
+def test_a_message_that_changes_twice_in_one_transaction_leaves_a_sound_index(tmp_path: Path) -> None:
+    first, second, third = (mail(f"Version {n} of the plan.\n", id="<1@example.org>") for n in ("one", "two", "three"))
+    others = [mail(f"Letter {n}\n", id=f"<{n}@example.org>") for n in range(100, 200)]
+
+    class Twice:
+        """A source that names one place three times, with another version each time."""
+
+        kind, size, count = "twice", None, None
+
+        def entries(self, cursors: object = None) -> Iterator[Entry]:
+            for at, raw in enumerate([first, *others[:50], second, *others[50:], third]):
+                key = "plan" if raw in (first, second, third) else str(at)
+                yield Entry(key, "box", (lambda raw=raw: raw))
+
+    conn = db.connect(tmp_path / "o.db", create=True)
+    report = pipeline.ingest(conn, tmp_path / "o.db", [Twice()], processes=0, quiet=True)  # type: ignore[list-item]
+    assert (report.added, report.updated, report.failures) == (101, 2, [])
+    assert rows(conn, "select text from recall_chunks where message_id = 1") == [("Version three of the plan.",)]
+    conn.execute("insert into recall_chunks_fts (recall_chunks_fts, rank) values ('integrity-check', 1)")
+
+
+def test_an_original_that_changes_lets_its_copies_go(tmp_path: Path) -> None:
+    folder = eml_folder(tmp_path / "box", {"1.eml": TWO[0]})
+    for n in (2, 3):
+        (folder / f"{n}.eml").write_bytes(f"Received: by mx{n}.example.org\n".encode() + TWO[0])
+    conn, _ = ingest(tmp_path / "o.db", folder)
+    assert rows(conn, "select id, copy_of from messages") == [(1, None), (2, 1), (3, 1)]
+    (folder / "1.eml").write_bytes(mail("Quite another thing.\n"))
+    conn, _ = ingest(tmp_path / "o.db", folder)
+    assert rows(conn, "select id, copy_of from messages") == [(1, None), (2, None), (3, 2)]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared test mail is not on this machine")

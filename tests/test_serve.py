@@ -101,6 +101,7 @@ def test_a_stopped_site_leaves_no_process_embedding(tmp_path: Path) -> None:
         deadline = time.monotonic() + 120
         while locks.holder(conn, file, "embed") is None and time.monotonic() < deadline:
             time.sleep(0.1)
+        assert locks.holder(conn, file, "embed") is not None
         child.send_signal(signal.SIGINT)  # to the site alone: it has to end its helper itself
         child.wait(60)
     assert locks.holder(conn, file, "embed") is None

@@ -38,6 +38,8 @@ def test_the_file_beside_the_database_is_read_and_other_sections_are_kept(tmp_pa
         ("[search]\nrfr_k = 3\n", "no setting 'rfr_k'"),
         ("[search]\nrrf_k = 0\n", "at least 1"),
         ("[search]\nrrf_k = 1.5\n", "whole number"),
+        ("[search]\nrrf_k = inf\n", "a whole number"),
+        ("[search]\nkeyword_weight = nan\n", "at least 0"),
         ("[search]\nkeyword_min_match = 2\n", "between 0 and 1"),
         ("[search]\nllm_rewrite = 1\n", "true or false"),
         ("[search]\nexact_boost = '3'\n", "a number"),

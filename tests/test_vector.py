@@ -121,6 +121,14 @@ def test_each_way_of_being_unable_to_answer_has_its_reason(tmp_path: Path) -> No
     assert vector.coverage(empty) == 1.0
 
 
+def test_a_filter_does_not_hide_that_nothing_is_embedded(tmp_path: Path) -> None:
+    conn = filled(tmp_path / "o.db", clustered(10))
+    conn.execute("delete from recall_vectors")
+    with pytest.raises(vector.VectorUnavailable) as caught:
+        vector.nearest(conn, clustered(1)[0], fingerprint=PRINT, k=10, within=[1, 2])
+    assert caught.value.reason == "no_vectors"
+
+
 def test_a_filter_that_leaves_nothing_finds_nothing(tmp_path: Path) -> None:
     conn = filled(tmp_path / "o.db", clustered(10))
     assert vector.nearest(conn, clustered(1)[0], fingerprint=PRINT, k=10, within=[]) == []
