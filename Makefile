@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 DB ?= oaken.db
+# Many logins set MAIL to the system's spool: that is not someone asking for it to be ingested.
+ifneq ($(origin MAIL),command line)
+  MAIL := $(filter-out /var/mail/% /var/spool/mail/%,$(MAIL))
+endif
 
 .PHONY: run test check clean
 
@@ -19,7 +23,7 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 # The main job: mail in, then the site, with embedding going on beside it.
 run: $(VENV)/.installed
-ifdef MAIL
+ifneq ($(MAIL),)
 	$(BIN)/oaken ingest --no-embed --db "$(DB)" "$(MAIL)"
 	$(BIN)/oaken serve --db "$(DB)"
 else

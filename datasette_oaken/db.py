@@ -208,6 +208,10 @@ def explain(error: BaseException, path: str | os.PathLike[str]) -> OakenError | 
             )
         if "readonly" in text:
             return OakenError(f"{path} cannot be written: check its permissions and its folder's.", "read_only")
+        if "no such table" in text:
+            return OakenError(
+                f"A table of {path} is gone ({text}). Make it again with: oaken repair --all --db {path}", "damaged"
+            )
         if "malformed" in text:
             return OakenError(
                 f"{path} is damaged ({text}). Keep a copy of it, then run: oaken doctor --db {path}", "damaged"

@@ -107,7 +107,9 @@ def get_embedder(name: str | None = None, *, download: bool = False, sessions: i
         return plugged
     described = _described(name)
     from fastembed import TextEmbedding
+    from loguru import logger
 
+    logger.disable("fastembed")  # what it has to say is said below, once and in words
     try:
         # Not fastembed's default, the temporary folder: others can write there, and a restart empties it.
         cache = os.environ.get("FASTEMBED_CACHE_PATH") or str(Path.home() / ".cache" / "fastembed")

@@ -66,7 +66,7 @@ def languages(conn: sqlite3.Connection) -> dict[str, Any]:
     counts = {row[0]: row[1] for row in conn.execute("select language, count(*) from message_texts group by language")}
     current = answering(conn)
     english, other = counts.get("en", 0), counts.get("other", 0)
-    share = other / (english + other) if english + other else 0.0
+    share = other / sum(counts.values()) if counts else 0.0  # what is too short to tell counts as readable
     notice = None
     if share >= OTHER_LANGUAGE_NOTICE and (current is None or current.model == PACKAGED):
         notice = (

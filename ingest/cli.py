@@ -59,6 +59,13 @@ def answering(as_json: bool, db_path: Path | None = None) -> Iterator[None]:
         sys.exit(INTERRUPTED)
 
 
+def named(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Path, ...]:
+    """Paths; an empty one is an unset variable of the shell's, not the folder one stands in."""
+    if "" in values:
+        raise click.BadParameter("a path is empty: is a variable not set?")
+    return tuple(map(Path, values))
+
+
 def say(answer: dict[str, Any], as_json: bool, text: str) -> None:
     """Print an answer: as JSON, or as ``text`` for a person."""
     click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if as_json else text)
@@ -77,7 +84,7 @@ def oaken() -> None:
 
 
 @oaken.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(), callback=named)
 @db_option
 @json_option
 @click.option("--account", default="default", show_default=True, help="Whose mail this is: a name of your choosing.")

@@ -85,7 +85,10 @@ def _file(path: Path) -> Iterator[Finding]:
     try:
         conn = db.connect(path, readonly=True)
     except db.OakenError as error:
-        yield Finding("file", "error", str(error), "name the right file with --db")
+        damaged = "restore a copy, or ingest again into a new file"
+        yield Finding(
+            "file", "error", str(error), damaged if error.code == "damaged" else "name the right file with --db"
+        )
         return
     try:
         mode = stat.S_IMODE(path.stat().st_mode)

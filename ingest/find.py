@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def find(
     config: Path | None,
 ) -> dict[str, Any]:
     """The search answer for ``query`` over the file, opened read-only. Raises OakenError."""
+    began = time.perf_counter()
     chosen = settings.load(config, db_path).search
     asked = parse(query, categories=chosen.categories).with_fields(fields)
     conn = db.connect(db_path, readonly=True)
@@ -32,6 +34,8 @@ def find(
         if read_mode(mode) != "keyword" and asked.free_text and generation is not None:
             queries = QueryEmbedder(lambda: get_embedder(generation.model))
             embedded = queries.embed(asked.free_text, chosen.vector_timeout_seconds)
-        return search(conn, asked, mode=mode, limit=limit, next=next_token, settings=chosen, embedded=embedded)
+        answer = search(conn, asked, mode=mode, limit=limit, next=next_token, settings=chosen, embedded=embedded)
+        answer["timings_ms"]["total"] = round((time.perf_counter() - began) * 1000, 2)  # the embedding with it
+        return answer
     finally:
         conn.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +23,7 @@ from datasette_oaken.db import OakenError
 from . import pipeline
 
 HOST = "127.0.0.1"
+_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
 DEFAULT_PORT = 8001
 _PORTS_TO_TRY = 20
 
@@ -42,7 +45,29 @@ def serve(path: Path, *, port: int | None, config: Path | None, embed: bool, ope
     address = f"http://{HOST}:{port}/-/oaken"
     threading.Thread(target=_announce, args=(port, address, open_browser), daemon=True).start()
     with _embedding(path, config) if embed and backlog else _nothing():
-        uvicorn.run(site.app(), host=HOST, port=port, log_level="warning", lifespan="on")
+        uvicorn.run(only_loopback(site.app()), host=HOST, port=port, log_level="warning", lifespan="on")
+
+
+def only_loopback(app: Any) -> Any:
+    """``app``, for requests that name this machine: a web page elsewhere cannot point its own name here and read the mail.
+
+    DNS rebinding: the browser believes that it talks to the page's host, and its Host header says so.
+    """
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+            if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
+                await send(
+                    {"type": "http.response.start", "status": 421, "headers": [(b"content-type", b"text/plain")]}
+                )
+                await send(
+                    {"type": "http.response.body", "body": b"This site answers to 127.0.0.1 and localhost only.\n"}
+                )
+                return
+        await app(scope, receive, send)
+
+    return guarded
 
 
 def _free_port(port: int | None) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from datasette_oaken import db
+from datasette_oaken.db import OakenError
 
 from . import demo, pipeline, report
 from .serve import serve as run_site
@@ -20,6 +21,8 @@ def try_out(db_path: Path, *, seed: int, write_to: Path | None, serve: bool, por
     Raises OakenError.
     """
     if write_to is not None:
+        if write_to.exists():
+            raise OakenError(f"{write_to} is there already and was not touched. Name a new file.", "file_exists")
         demo.write_mbox(write_to, seed=seed)
         click.echo(f"Wrote the demo mailbox to {write_to}. Ingest it with: oaken ingest {write_to}")
         return

@@ -200,7 +200,31 @@ def test_a_full_disk_is_said_and_what_was_committed_stays(tmp_path: Path) -> Non
     assert conn.execute("pragma integrity_check").fetchone()[0] == "ok"
 
 
+def test_the_demo_overwrites_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "o.db"
+    ingest(file, mbox(tmp_path / "a.mbox", LETTERS))[0].close()
+    before = file.read_bytes()
+    code, _, err = oaken("demo", "--write", file)
+    assert (code, "is there already and was not touched" in err) == (1, True)
+    assert file.read_bytes() == before
+
+
+def test_tables_that_someone_dropped_are_made_again(tmp_path: Path) -> None:
+    path, file = mbox(tmp_path / "a.mbox", LETTERS), tmp_path / "o.db"
+    answer("ingest", path, "--db", file)
+    conn = db.connect(file)
+    for table in ("recall_vectors", "recall_chunks_fts", "embedding_queue"):
+        conn.execute(f"drop table {table}")
+    conn.close()
+    assert refused("search", "boiler", "--mode", "keyword", "--db", file)[1].endswith(f"oaken repair --all --db {file}")
+    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 0}
+    assert answer("embed", "--db", file)["embedded"] == 2
+    assert {f["level"] for f in answer("doctor", "--db", file)["findings"]} == {"ok"}
+    assert answer("search", "boiler", "--db", file)["hits"][0]["subject"] == "Heating"
+
+
 def test_usage_errors_exit_with_two(tmp_path: Path) -> None:
+    assert oaken("ingest", "", "--db", tmp_path / "o.db")[0] == 2
     assert oaken("message", "get", "9" * 30)[0] == 2
     assert oaken("ingest")[0] == 2
     assert oaken("search", "x", "--limit", "0")[0] == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -88,6 +89,28 @@ def test_search_works_before_embedding_is_done_and_meaning_comes_with_it(tmp_pat
         assert child.wait(60) in (0, 130, -signal.SIGINT)
     assert "300 passages embedded with" in "".join(lines)
     assert "Traceback" not in "".join(lines)
+
+
+def test_a_page_elsewhere_cannot_read_the_mail_by_pointing_its_name_here(tmp_path: Path) -> None:
+    file = tmp_path / "o.db"
+    ingest(file, mbox(tmp_path / "a.mbox", LETTERS[:1]))[0].close()
+    with started("serve", "--no-embed", "--db", file, cwd=tmp_path) as (_, address, _):
+        port = int(address.split(":")[2].split("/")[0])
+        answers = {}
+        for host in (
+            f"127.0.0.1:{port}",
+            f"localhost:{port}",
+            "localhost",
+            "evil.example",
+            f"evil.example:{port}",
+            "127.0.0.1.evil.example",
+            "",
+        ):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.request("GET", "/-/oaken/search.json?q=boiler", headers={"Host": host})
+            answers[host] = connection.getresponse().status
+            connection.close()
+        assert list(answers.values()) == [200, 200, 200, 421, 421, 421, 421]
 
 
 def test_a_stopped_site_leaves_no_process_embedding(tmp_path: Path) -> None:
