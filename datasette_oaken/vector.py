@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # imported where it is used: a command that needs no vectors 
     import numpy as np
 
 ENCODING = "int8"
-CANDIDATES = 4
-"""How many sign-only candidates are rescored for each chunk wanted; recall is measured in benchmarks/."""
 LEAST_CANDIDATES = 200
+"""Sign-only candidates that are rescored at the least, however few chunks are wanted. More than are wanted does not pay: what
+a KNN costs grows steeply with k, and it is the first ranks that must be right."""
 MOST_CANDIDATES = 4096
 """vec0's own limit of k."""
 EXACT_WITHIN = 4096
@@ -198,7 +198,7 @@ def _nearest(
         raise VectorUnavailable("no_extension")
     if generation.vec0 not in vec0_tables(conn):
         raise VectorUnavailable("no_vectors")
-    candidates = min(MOST_CANDIDATES, max(LEAST_CANDIDATES, CANDIDATES * k))
+    candidates = min(MOST_CANDIDATES, max(LEAST_CANDIDATES, k))
     # A filter belongs inside the KNN: beside it, as a JOIN, OR or NOT, it silently returns fewer than k.
     condition, parameters = "", [signs(encode(vector)), candidates]
     if within is not None:
