@@ -41,7 +41,13 @@ class Hit:
     score: float = 0.0
     matched_chunks: list[int] = field(default_factory=list)
     ranks: dict[str, int] = field(default_factory=dict)
-    why: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def why(self, weights: Mapping[str, float], rrf_k: int) -> dict[str, dict[str, float]]:
+        """Each retriever's rank, weight and contribution to the score."""
+        return {
+            name: {"rank": rank, "weight": weights[name], "contribution": weights[name] / (rrf_k + rank)}
+            for name, rank in self.ranks.items()
+        }
 
 
 def fuse(
@@ -76,9 +82,7 @@ def fuse(
             if name not in hit.ranks:
                 rank += 1
                 hit.ranks[name] = rank
-                contribution = weights[name] / (rrf_k + rank)
-                hit.why[name] = {"rank": rank, "weight": weights[name], "contribution": contribution}
-                hit.score += contribution
+                hit.score += weights[name] / (rrf_k + rank)
     newest = sorted(hits.values(), key=lambda hit: (hit.sent_at, hit.message_id), reverse=True)
     return sorted(newest, key=lambda hit: hit.score, reverse=True)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .folding import fold
 from .fusion import ChunkFacts
-from .postings import FTS, THESE, Scope, among, crossing, postings, truths, verified
+from .postings import FTS, THESE, Scope, among, crossing, postings, rows, truths, verified
 from .terms import Term, term
 
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
@@ -45,7 +45,8 @@ _WEIGHTS = ", ".join(map(str, WEIGHTS))
 FACTS = "c.id, c.message_id, m.copy_of, coalesce(m.sent_at, ''), c.content_hash, length(c.text), c.section"
 """The columns of ChunkFacts, of ``recall_chunks c join messages m``."""
 
-_END = " \ua7ff "  # between columns: a letter in no one's mail, which no phrase can cross
+# Between subject, author and text: a word in no one's mail, which no phrase can cross.
+_END = " 0oaken0end0 "
 
 
 class Found(NamedTuple):
@@ -117,13 +118,13 @@ class _Retrieval:
         self.required = len(want.required)
         self.verifying = any(t.exact for t in self.terms)
         self.crossing = [crossing(self.conn, t) for t in self.terms]
-        whole = [np.union1d(postings(self.conn, t), more) for t, more in zip(self.terms, self.crossing, strict=True)]
+        whole = [_joined(postings(self.conn, t), more) for t, more in zip(self.terms, self.crossing, strict=True)]
         (total,) = self.conn.execute("select count(*) from recall_chunks").fetchone()
         # BM25's inverse document frequency, as FTS5 has it.
         self.rarity = [max(1e-6, math.log((total - len(f) + 0.5) / (len(f) + 0.5))) for f in whole]
         self.found = [scope.within(chunks) for chunks in whole]
         self.in_text = [
-            np.union1d(postings(self.conn, t, "text"), more) for t, more in zip(self.terms, self.crossing, strict=True)
+            _joined(postings(self.conn, t, "text"), more) for t, more in zip(self.terms, self.crossing, strict=True)
         ]
 
     def best(self, depth: int) -> list[Found]:
@@ -153,7 +154,8 @@ class _Retrieval:
             if stop < len(ids):
                 # Chunks with the same terms are weighed together, so that BM25 and not age decides among them.
                 stop = max(stop, int(np.searchsorted(-likely, -likely[stop - 1], side="right")))
-            weighed = self._weighed(ids[start : min(stop, start + most)], whole=len(ids))
+            stop = min(stop, start + most)  # the rest comes in its turn: an old one may be the only one that is right
+            weighed = self._weighed(ids[start:stop], whole=len(ids))
             for first in range(0, len(weighed), BATCH):
                 yield weighed[first : first + BATCH]
             start, most = stop, MOST_WEIGHED_NEXT
@@ -195,12 +197,12 @@ class _Retrieval:
         within, values = f" and +rowid {THESE}", [json.dumps(ids.tolist())]
         if len(self.terms) == 1 and self.scope.messages is None and len(ids) == whole:
             within, values = "", []
-        rows = self.conn.execute(
+        weighed = rows(
+            self.conn,
             f"select rowid, -bm25({FTS}, {_WEIGHTS}) as score from {FTS}"
             f" where {FTS} match ?{within} order by score desc",
             [match, *values],
-        ).fetchall()
-        weighed = [(row[0], row[1]) for row in rows]
+        )
         if len(weighed) < len(ids):
             weighed += [(chunk, 0.0) for chunk in set(ids.tolist()).difference(chunk for chunk, _ in weighed)]
         return weighed
@@ -228,15 +230,14 @@ class _Retrieval:
 
     def _fetched(self, batch: list[tuple[int, float]]) -> list[_Candidate]:
         scores = dict(batch)
-        rows = self.conn.execute(
-            f"select {FACTS}, coalesce(m.subject, ''), coalesce(c.author, ''), c.text"
-            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
-            (json.dumps(list(scores)),),
-        )
         candidates = []
-        for *facts, subject, author, text in rows:
-            said = f"{fold(subject)}{_END}{fold(author)}{_END}{fold(text)}"
-            candidates.append(_Candidate(ChunkFacts(*facts), said, scores[facts[0]]))
+        for *facts, said in rows(
+            self.conn,
+            f"select {FACTS}, coalesce(m.subject, '') || ? || coalesce(c.author, '') || ? || c.text"
+            f" from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
+            [_END, _END, json.dumps(list(scores))],
+        ):
+            candidates.append(_Candidate(ChunkFacts._make(facts), fold(said), scores[facts[0]]))
         for t, rarity in zip(self.terms, self.rarity, strict=True):
             if t.cjk:
                 _weigh_cjk(t, rarity, candidates)
@@ -299,6 +300,10 @@ class _Retrieval:
                 kept.add(message)
                 standing.append(hit)
         return standing
+
+
+def _joined(ids: np.ndarray, more: np.ndarray) -> np.ndarray:
+    return np.union1d(ids, more) if len(more) else ids
 
 
 def _weigh_cjk(wanted: Term, rarity: float, candidates: list[_Candidate]) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -23,7 +23,7 @@ from .db import OakenError
 from .embedders import Embedded
 from .filters import Condition
 from .fusion import PARAGRAPH, ChunkFacts, Hit, fuse
-from .postings import Scope
+from .postings import Scope, rows
 from .query import Query, parse
 from .settings import SearchSettings
 from .terms import term
@@ -152,6 +152,7 @@ class _Search:
         filters.prepare(self.conn)
         self.timings: dict[str, float] = {}
         self.degraded_reason: str | None = None
+        self.weights: dict[str, float] = {}
         self.coverage = vector.coverage(self.conn)
         self.want = keyword.wanted(self.query.words, self.query.phrases)
         self.scope = self._scope()
@@ -160,7 +161,7 @@ class _Search:
         else:
             hits, more = self._newest()
         after = Cursor(self.cursor.query, self.cursor.offset + len(hits), self.cursor.until, self.degraded_reason)
-        shown = _Hydrator(self.conn, self.scope.condition, self.want).hits(hits)
+        shown = _Hydrator(self.conn, self.scope.condition, self.want, self.weights, self.settings.rrf_k).hits(hits)
         self.timings["total"] = (time.perf_counter() - began) * 1000
         return {
             "ok": True,
@@ -180,7 +181,8 @@ class _Search:
 
     def _scope(self) -> Scope:
         condition = filters.condition(self.query.filters, self.accounts)
-        if self.cursor.offset:
+        (newest,) = self.conn.execute("select max(id) from messages").fetchone()
+        if (newest or 0) > self.cursor.until:  # mail has come in since the first page
             condition = filters.both(condition, ("m.id <= ?", [self.cursor.until]))
         everything = Scope(self.conn, None)
         without: set[int] = set()
@@ -195,23 +197,11 @@ class _Search:
         lists: dict[str, list[int]] = {}
         held: dict[int, int] = {}
         facts: dict[int, ChunkFacts] = {}
-        if self.mode != "vector":
-            began = time.perf_counter()
-            found = keyword.retrieve(
-                self.want,
-                self.scope,
-                depth=settings.max_candidates,
-                min_match=settings.keyword_min_match,
-            )
-            lists["keyword"] = [hit.facts.chunk_id for hit in found]
-            held = {hit.facts.chunk_id: hit.held for hit in found}
-            facts = {hit.facts.chunk_id: hit.facts for hit in found}
-            self.timings["keyword"] = (time.perf_counter() - began) * 1000
         if self.mode != "keyword":
             began = time.perf_counter()
             try:
                 lists["vector"] = self._nearest()
-                facts |= self._facts([chunk for chunk in lists["vector"] if chunk not in facts])
+                facts |= self._facts(lists["vector"])
             except vector.VectorUnavailable as unavailable:
                 self.degraded_reason = unavailable.reason
             except Exception as error:
@@ -221,13 +211,26 @@ class _Search:
                 log.warning("The vector side of a search failed: %s", type(error).__name__)
                 self.degraded_reason = "error"
             self.timings["vector"] = (time.perf_counter() - began) * 1000
-        weights = {
+        if self.mode != "vector" or self.degraded_reason:  # a degraded answer is the keywords', whatever was asked for
+            began = time.perf_counter()
+            found = keyword.retrieve(
+                self.want,
+                self.scope,
+                depth=settings.max_candidates,
+                min_match=settings.keyword_min_match,
+            )
+            lists["keyword"] = [hit.facts.chunk_id for hit in found]
+            held = {hit.facts.chunk_id: hit.held for hit in found}
+            facts |= {hit.facts.chunk_id: hit.facts for hit in found}
+            self.timings["keyword"] = (time.perf_counter() - began) * 1000
+        lists = {name: lists[name] for name in ("keyword", "vector") if name in lists}
+        self.weights = {
             "keyword": settings.keyword_weight * (settings.exact_boost if self.want.exact else 1.0),
             # While only some passages are embedded, those would beat better ones that are not yet: being one of few
             # candidates is no merit, so the vector side counts by its share.
             "vector": settings.vector_weight * self.coverage,
         }
-        fused = fuse(lists, facts, weights, settings.rrf_k, held)[: settings.max_candidates]
+        fused = fuse(lists, facts, self.weights, settings.rrf_k, held)[: settings.max_candidates]
         start = self.cursor.offset
         return fused[start : start + self.limit], len(fused) > start + self.limit
 
@@ -251,39 +254,49 @@ class _Search:
         return [chunk_id for chunk_id, _ in nearest]
 
     def _facts(self, chunks: list[int]) -> dict[int, ChunkFacts]:
-        rows = self.conn.execute(
+        found = rows(
+            self.conn,
             f"select {keyword.FACTS} from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
-            (json.dumps(chunks),),
+            [json.dumps(chunks)],
         )
-        return {row[0]: ChunkFacts(*row) for row in rows}
+        return {row[0]: ChunkFacts._make(row) for row in found}
 
     def _newest(self) -> tuple[list[Hit], bool]:
         """No words: the newest messages that the filters leave."""
         sql, values = self.scope.condition or ("1", [])
-        rows = self.conn.execute(
+        found = rows(
+            self.conn,
             f"with allowed as (select m.id, m.copy_of, m.sent_at from messages m where {sql})"
             " select a.id, a.sent_at from allowed a where a.copy_of is null or (a.copy_of not in (select id from allowed)"
             " and a.id = (select min(b.id) from allowed b where b.copy_of = a.copy_of))"
             " order by a.sent_at desc, a.id desc limit ? offset ?",
             [*values, self.limit + 1, self.cursor.offset],
-        ).fetchall()
+        )
         hits = []
-        for message_id, sent_at in rows[: self.limit]:
+        for message_id, sent_at in found[: self.limit]:
             row = self.conn.execute(
                 "select id from recall_chunks where message_id = ? order by section <> 'authored', position limit 1",
                 (message_id,),
             ).fetchone()
             hits.append(Hit(message_id, row[0] if row else None, sent_at or ""))
-        return hits, len(rows) > self.limit
+        return hits, len(found) > self.limit
 
 
 class _Hydrator:
     """Hits as the answer shows them."""
 
-    def __init__(self, conn: sqlite3.Connection, condition: Condition | None, want: keyword.Wanted) -> None:
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        condition: Condition | None,
+        want: keyword.Wanted,
+        weights: Mapping[str, float],
+        rrf_k: int,
+    ) -> None:
         self.conn = conn
         self.condition = condition or ("1", [])
         self.want = want
+        self.weights, self.rrf_k = weights, rrf_k
 
     def hits(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
         ids = json.dumps([hit.message_id for hit in hits])
@@ -321,7 +334,7 @@ class _Hydrator:
             "chunk_id": chunk_id,
             "score": hit.score,
             "snippet": snippets.snippet(text, spans),
-            "why": hit.why,
+            "why": hit.why(self.weights, self.rrf_k),
             "matched_chunks": hit.matched_chunks,
             "internet_message_id": row[2],
             "subject": row[3],

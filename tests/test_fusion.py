@@ -35,12 +35,13 @@ def test_the_score_is_the_sum_of_weight_over_k_plus_rank() -> None:
         (1, {"keyword": 1}, pytest.approx(3 / 61)),
         (3, {"vector": 2}, pytest.approx(1 / 62)),
     ]
-    assert hits[0].why == {
+    assert hits[0].why({"keyword": 3.0, "vector": 1.0}, 60) == {
         "keyword": {"rank": 2, "weight": 3.0, "contribution": pytest.approx(3 / 62)},
         "vector": {"rank": 1, "weight": 1.0, "contribution": pytest.approx(1 / 61)},
     }
     for hit in hits:
-        assert hit.score == pytest.approx(sum(part["contribution"] for part in hit.why.values()))
+        why = hit.why({"keyword": 3.0, "vector": 1.0}, 60)
+        assert hit.score == pytest.approx(sum(part["contribution"] for part in why.values()))
 
 
 def test_ranks_count_messages_and_the_other_chunks_are_kept() -> None:
