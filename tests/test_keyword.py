@@ -285,3 +285,13 @@ def test_nothing_typed_is_syntax(tmp_path: Path, text: str) -> None:
     found(conn, text)
     found(conn, f'"{text}"')
     found(conn, f"b -{text}")
+
+
+def test_an_old_message_with_the_very_word_is_found_behind_thousands_with_its_kin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyword, "BATCH", 10)
+    monkeypatch.setattr(keyword, "MOST_WEIGHED", 20)
+    monkeypatch.setattr(keyword, "MOST_WEIGHED_NEXT", 15)
+    conn = texts(tmp_path, "two meetings", *["one meeting"] * 100)
+    assert found(conn, '"meetings"') == [1]
