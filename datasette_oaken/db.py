@@ -17,6 +17,9 @@ OLDEST_SQLITE = (3, 40, 0)
 # Han with its extensions and compatibility forms, kana, hangul: the scripts whose words unicode61 cannot tell apart.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f"
 _CJK_RUN = re.compile(f"[{CJK}]+")
+_WORD = re.compile(f"[^\\W_{CJK}]+")
+_WORD_END = re.compile(f"(?<![^\\W_{CJK}])[^\\W_{CJK}]+$")
+_TOUCHING = 64  # characters of such a word, so that no text takes more than time in proportion to its length
 
 
 class OakenError(Exception):
@@ -30,9 +33,16 @@ class OakenError(Exception):
 def bigrams(text: str) -> str:
     """Neighbouring pairs of Chinese, Japanese and Korean characters in ``text``, space-separated; '' if there are none.
 
-    A lone character between other scripts stands by itself.
+    A lone character between other scripts stands by itself, and so does a word that such characters touch (``Zoom会議``).
     """
-    return " ".join(run[i : i + 2] for run in _CJK_RUN.findall(text) for i in range(max(1, len(run) - 1)))
+    tokens: list[str] = []
+    for run in _CJK_RUN.finditer(text):
+        if touching := _WORD_END.search(text, max(0, run.start() - _TOUCHING), run.start()):
+            tokens.append(touching[0])
+        tokens += [run[0][i : i + 2] for i in range(max(1, len(run[0]) - 1))]
+        if touching := _WORD.match(text, run.end(), run.end() + _TOUCHING):
+            tokens.append(touching[0])
+    return " ".join(tokens)
 
 
 def load_vec(conn: sqlite3.Connection) -> str | None:

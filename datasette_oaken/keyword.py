@@ -18,7 +18,7 @@ import numpy as np
 
 from .folding import fold
 from .fusion import ChunkFacts
-from .postings import FTS, THESE, Scope, among, crossing, postings, rows, truths, verified
+from .postings import FTS, THESE, Scope, among, crossing, joined, postings, rows, truths, verified
 from .terms import Term, term
 
 WEIGHTS = (4.0, 3.0, 1.0, 2.0, 1.0)
@@ -118,13 +118,13 @@ class _Retrieval:
         self.required = len(want.required)
         self.verifying = any(t.exact for t in self.terms)
         self.crossing = [crossing(self.conn, t) for t in self.terms]
-        whole = [_joined(postings(self.conn, t), more) for t, more in zip(self.terms, self.crossing, strict=True)]
+        whole = [joined(postings(self.conn, t), more) for t, more in zip(self.terms, self.crossing, strict=True)]
         (total,) = self.conn.execute("select count(*) from recall_chunks").fetchone()
         # BM25's inverse document frequency, as FTS5 has it.
         self.rarity = [max(1e-6, math.log((total - len(f) + 0.5) / (len(f) + 0.5))) for f in whole]
         self.found = [scope.within(chunks) for chunks in whole]
         self.in_text = [
-            _joined(postings(self.conn, t, "text"), more) for t, more in zip(self.terms, self.crossing, strict=True)
+            joined(postings(self.conn, t, "text"), more) for t, more in zip(self.terms, self.crossing, strict=True)
         ]
 
     def best(self, depth: int) -> list[Found]:
@@ -255,23 +255,25 @@ class _Retrieval:
                 yield candidate, 1
             return
         held, enough = self._held(candidates)
-        for candidate, here in zip(candidates, held, strict=True):
-            if not any(here) or candidate.facts.message_id not in enough:
-                continue
-            kin = sum(
-                holds and not t.exact and not t.stands_in(candidate.text)
-                for t, holds in zip(self.terms, here, strict=True)
-            )
-            candidate.score *= 1 - (1 - KIN) * kin / sum(here)
-            candidate.score += OWN * sum(number.stands_in(candidate.text) for number in self.numbers)
-            yield candidate, sum(here)
+        counts = held.sum(axis=1).tolist()
+        kin = [0] * len(candidates)
+        for i, t in enumerate(self.terms):
+            if not t.exact:
+                for n in np.flatnonzero(held[:, i]).tolist():
+                    kin[n] += not t.stands_in(candidates[n].text)
+        for candidate, count, related in zip(candidates, counts, kin, strict=True):
+            if count and candidate.facts.message_id in enough:
+                candidate.score *= 1 - (1 - KIN) * related / count
+                for number in self.numbers:
+                    candidate.score += OWN * number.stands_in(candidate.text)
+                yield candidate, count
 
-    def _held(self, candidates: list[_Candidate]) -> tuple[list[list[bool]], set[int]]:
+    def _held(self, candidates: list[_Candidate]) -> tuple[np.ndarray, set[int]]:
         """Which terms each candidate holds, and which of their messages hold enough in all; exact terms are verified."""
         ids = np.array([c.facts.chunk_id for c in candidates], np.int64)
         messages = {c.facts.message_id for c in candidates}
         if not self.verifying:
-            return np.array([among(ids, chunks) for chunks in self.found]).T.tolist(), messages
+            return np.array([among(ids, chunks) for chunks in self.found]).T, messages
         known = {c.facts.chunk_id: c.text for c in candidates}
         numbers = np.array(sorted(messages), np.int64)
         columns, in_message = [], []
@@ -285,7 +287,7 @@ class _Retrieval:
         enough = np.sum(in_message, axis=0) >= self.least
         for required in in_message[: self.required]:
             enough &= required
-        return np.array(columns).T.tolist(), set(numbers[enough].tolist())
+        return np.array(columns).T, set(numbers[enough].tolist())
 
     def _standing(self, ranked: list[Found], depth: int) -> list[Found]:
         """The chunks that stand for the best ``depth`` messages: not those with no word of the query in their own text
@@ -300,10 +302,6 @@ class _Retrieval:
                 kept.add(message)
                 standing.append(hit)
         return standing
-
-
-def _joined(ids: np.ndarray, more: np.ndarray) -> np.ndarray:
-    return np.union1d(ids, more) if len(more) else ids
 
 
 def _weigh_cjk(wanted: Term, rarity: float, candidates: list[_Candidate]) -> None:

@@ -138,6 +138,11 @@ def ids(conn: sqlite3.Connection, sql: str, values: Sequence[object]) -> np.ndar
     return np.sort(np.fromstring(joined, np.int64, sep=",")) if joined else np.empty(0, np.int64)
 
 
+def joined(ids: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """The chunks of both."""
+    return np.union1d(ids, more) if len(more) else ids
+
+
 def rows(conn: sqlite3.Connection, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
     """The rows as plain tuples: where there are hundreds, sqlite3.Row costs more than the query."""
     cursor = conn.cursor()
@@ -159,7 +164,11 @@ def postings(conn: sqlite3.Connection, wanted: Term, column: str = "") -> np.nda
     if wanted.cjk:
         return ids(conn, f"select group_concat(rowid) from {CJK} where {CJK} match ?", (wanted.cjk,))
     match = f"{column} : {wanted.match}" if column else wanted.match
-    return ids(conn, f"select group_concat(rowid) from {FTS} where {FTS} match ?", (match,))
+    found = ids(conn, f"select group_concat(rowid) from {FTS} where {FTS} match ?", (match,))
+    if len(wanted.tokens) > 1:
+        return found
+    # A word that Chinese, Japanese or Korean characters touch is no token of its own in the other table.
+    return joined(found, ids(conn, f"select group_concat(rowid) from {CJK} where {CJK} match ?", (wanted.match,)))
 
 
 def verified(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from datasette.utils.sqlite import sqlite3
 
+from .db import CJK
 from .folding import fold, fold_with_offsets
 from .terms import Term
 
@@ -17,6 +18,7 @@ LENGTH = 200
 
 _OPEN, _CLOSE = "\ue0f0", "\ue0f1"  # private-use: not in mail, and taken out below if they are
 _MARKS = re.compile(f"[{_OPEN}{_CLOSE}]")
+_CJK = re.compile(f"[{CJK}]")
 _TEXT_COLUMN = 4
 
 
@@ -41,8 +43,8 @@ def matches(conn: sqlite3.Connection, chunk_id: int, text: str, terms: Sequence[
             (_OPEN, _CLOSE, stemmed, chunk_id),
         ).fetchone()
         spans += _marked(row[0], own) if row else []
-    exact = [t for t in terms if t.exact]
-    if exact:
+    mixed = _CJK.search(text) is not None  # FTS5 takes such characters and the words they touch for one word
+    if exact := [t for t in terms if t.exact or mixed]:
         folded, offsets = fold_with_offsets(text)
         for wanted in exact:
             spans += [Span(offsets[start], offsets[stop - 1] + 1) for start, stop in wanted.spans(folded)]

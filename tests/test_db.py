@@ -100,6 +100,8 @@ def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
         ("only latin, 123", ""),
         ("", ""),
         ("ｶﾅ", "ｶﾅ"),
+        ("来週Zoom会議、2024年", "来週 Zoom Zoom 会議 2024 年"),
+        ("x" * 100 + "中", "中"),
     ],
 )
 def test_neighbouring_characters_are_paired_only_where_words_have_no_spaces(text: str, pairs: str) -> None:

@@ -151,23 +151,29 @@ CJK = [
     "오늘 회의가 있습니다",
     "北京大学 meeting at noon",
     "a meeting",
+    "来週のZoom会議は2024年3月",
 ]
 
 
 @pytest.mark.parametrize(
     ("query", "ids"),
     [
-        ("会議", {1, 2}),
+        ("会議", {1, 2, 7}),
         ("会議室", {2}),
-        ("会議 東京", {1, 2}),
+        ("会議 東京", {1, 2, 7}),
         ('"会議は東京"', {1}),
         ("京都", {2}),
         ("회의", {4}),
         ("北京 meeting", {5, 6}),
         ("meeting 北京大学 noon", {5}),
         ("大学 -meeting", set()),
-        ("会議 -東京都", {1}),
+        ("会議 -東京都", {1, 7}),
         ("議会", set()),
+        ("zoom", {7}),
+        ("Zoom会議", {7}),
+        ("2024年", {7}),
+        ("2024", {7}),
+        ('"zoom 会議"', set()),
     ],
 )
 def test_chinese_japanese_and_korean_by_any_two_characters(tmp_path: Path, query: str, ids: set[int]) -> None:

@@ -27,6 +27,7 @@ def shown(folder: Path, text: str, query: str) -> str:
         ("Le Café est là", "cafe la", "Le [[Café]] est [[là]]"),
         ("Le Cafe\u0301 ferme", "café", "Le [[Cafe\u0301]] ferme"),
         ("明日の会議は東京", "会議 東京", "明日の[[会議]]は[[東京]]"),
+        ("来週Zoom会議", "zoom", "来週[[Zoom]]会議"),
         ("Get 1.0.21, not 1 0 21", "1.0.21", "Get [[1.0.21]], not 1 0 21"),
         ("bring her back,\nback her bring", '"bring her back"', "[[bring her back]], back her bring"),
         ("ZOË ÅNGSTRÖM wrote", '"Zoë Ångström"', "[[ZOË ÅNGSTRÖM]] wrote"),
