@@ -33,7 +33,8 @@ class ChunkFacts(NamedTuple):
 
 @dataclass(slots=True)
 class Hit:
-    """A message and why it is here. ``chunk_id`` is its best chunk (None: it has none); ``ranks`` is by retriever, from 1."""
+    """A message and why it is here. ``chunk_id`` is its best chunk (None: it has none); ``ranks`` is by retriever, from 1;
+    ``in_thread``: the hits of its conversation that it stands for, where hits are collapsed to those."""
 
     message_id: int
     chunk_id: int | None
@@ -41,6 +42,7 @@ class Hit:
     score: float = 0.0
     matched_chunks: list[int] = field(default_factory=list)
     ranks: dict[str, int] = field(default_factory=dict)
+    in_thread: list[int] = field(default_factory=list)
 
     def why(self, weights: Mapping[str, float], rrf_k: int) -> dict[str, dict[str, float]]:
         """Each retriever's rank, weight and contribution to the score."""

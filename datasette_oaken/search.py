@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -18,12 +18,12 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from . import filters, keyword, snippets, vector
+from . import filters, keyword, vector
 from .db import OakenError
 from .embedders import Embedded
-from .filters import Condition
-from .fusion import PARAGRAPH, ChunkFacts, Hit, fuse
-from .postings import Scope, rows
+from .fusion import ChunkFacts, Hit, fuse
+from .hits import Hydrator
+from .postings import THESE, Scope, rows
 from .query import Query, parse
 from .settings import SearchSettings
 from .terms import term
@@ -34,12 +34,7 @@ MODES = {
 }
 """What may be asked for, and the mode that it means."""
 
-ALSO_IN = 50
-"""How many other holders of a hit's paragraph are listed; ``also_in_count`` counts them all."""
-
 log = logging.getLogger(__name__)
-
-_THESE = "in (select value from json_each(?))"
 
 
 def read_mode(mode: str) -> str:
@@ -90,24 +85,28 @@ def search(
     embedded: Embedded | None = None,
     accounts: Sequence[str] | None = None,
     today: date | None = None,
+    collapse: str = "message",
 ) -> dict[str, Any]:
     """The search answer of the design for one page of ``limit`` hits.
 
     ``next``: the ``next`` of the page before. ``embedded``: the query's ``free_text`` as a vector, or why there is none.
-    ``accounts``: the only accounts that may be seen (None: every one).
+    ``accounts``: the only accounts that may be seen (None: every one). ``collapse``: ``message``, or ``thread`` for one
+    hit a conversation, its best message (of the newest messages: its newest), with the others in ``in_thread``.
 
-    Raises OakenError: bad_mode, bad_limit, bad_next.
+    Raises OakenError: bad_mode, bad_limit, bad_next, bad_collapse.
     """
     began = time.perf_counter()
     settings = settings or SearchSettings()
     mode = read_mode(mode)
     if limit < 1:
         raise OakenError("limit must be 1 or more.", "bad_limit")
+    if collapse not in ("message", "thread"):
+        raise OakenError(f"Hits cannot be collapsed to {collapse!r}: use message or thread.", "bad_collapse")
     if isinstance(query, str):
         query = parse(query, today=today, categories=settings.categories)
     with _snapshot(conn):
-        cursor = _cursor(conn, query, mode, accounts, next)
-        return _Search(conn, query, mode, limit, settings, embedded, accounts, cursor).answer(began)
+        cursor = _cursor(conn, query, mode, accounts, collapse, next)
+        return _Search(conn, query, mode, limit, settings, embedded, accounts, collapse, cursor).answer(began)
 
 
 @contextmanager
@@ -124,9 +123,9 @@ def _snapshot(conn: sqlite3.Connection) -> Iterator[None]:
 
 
 def _cursor(
-    conn: sqlite3.Connection, query: Query, mode: str, accounts: Sequence[str] | None, token: str | None
+    conn: sqlite3.Connection, query: Query, mode: str, accounts: Sequence[str] | None, collapse: str, token: str | None
 ) -> Cursor:
-    asked = json.dumps([query.as_dict(), mode, sorted(accounts) if accounts is not None else None])
+    asked = json.dumps([query.as_dict(), mode, sorted(accounts) if accounts is not None else None, collapse])
     digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
     if not token:
         (until,) = conn.execute("select coalesce(max(id), 0) from messages").fetchone()
@@ -146,6 +145,7 @@ class _Search:
     settings: SearchSettings
     embedded: Embedded | None
     accounts: Sequence[str] | None
+    collapse: str
     cursor: Cursor
 
     def answer(self, began: float) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class _Search:
         else:
             hits, more = self._newest()
         after = Cursor(self.cursor.query, self.cursor.offset + len(hits), self.cursor.until, self.degraded_reason)
-        shown = _Hydrator(self.conn, self.scope.condition, self.want, self.weights, self.settings.rrf_k).hits(hits)
+        shown = Hydrator(self.conn, self.scope.condition, self.want, self.weights, self.settings.rrf_k).hits(hits)
         self.timings["total"] = (time.perf_counter() - began) * 1000
         return {
             "ok": True,
@@ -232,7 +232,20 @@ class _Search:
         }
         fused = fuse(lists, facts, self.weights, settings.rrf_k, held)[: settings.max_candidates]
         start = self.cursor.offset
+        if self.collapse == "thread":
+            fused = self._one_a_thread(fused)
         return fused[start : start + self.limit], len(fused) > start + self.limit
+
+    def _one_a_thread(self, hits: list[Hit]) -> list[Hit]:
+        """The first hit of each conversation, with the others' messages; a message in none stands for itself."""
+        ids = json.dumps([hit.message_id for hit in hits])
+        thread_of = dict(rows(self.conn, f"select id, thread_id from messages where id {THESE}", [ids]))
+        first: dict[int, Hit] = {}
+        for hit in hits:
+            best = first.setdefault(thread_of.get(hit.message_id) or -hit.message_id, hit)
+            if best is not hit:
+                best.in_thread.append(hit.message_id)
+        return list(first.values())
 
     def _nearest(self) -> list[int]:
         """The chunks nearest in meaning. A later page of a degraded answer stays degraded: pages are of one fusion."""
@@ -256,7 +269,7 @@ class _Search:
     def _facts(self, chunks: list[int]) -> dict[int, ChunkFacts]:
         found = rows(
             self.conn,
-            f"select {keyword.FACTS} from recall_chunks c join messages m on m.id = c.message_id where c.id {_THESE}",
+            f"select {keyword.FACTS} from recall_chunks c join messages m on m.id = c.message_id where c.id {THESE}",
             [json.dumps(chunks)],
         )
         return {row[0]: ChunkFacts._make(row) for row in found}
@@ -264,115 +277,26 @@ class _Search:
     def _newest(self) -> tuple[list[Hit], bool]:
         """No words: the newest messages that the filters leave."""
         sql, values = self.scope.condition or ("1", [])
+        newest = "order by sent_at desc, id desc"
+        of_thread = f"row_number() over (partition by coalesce(thread_id, -id) {newest})"
         found = rows(
             self.conn,
-            f"with allowed as (select m.id, m.copy_of, m.sent_at from messages m where {sql})"
-            " select a.id, a.sent_at from allowed a where a.copy_of is null or (a.copy_of not in (select id from allowed)"
-            " and a.id = (select min(b.id) from allowed b where b.copy_of = a.copy_of))"
-            " order by a.sent_at desc, a.id desc limit ? offset ?",
+            f"with allowed as (select m.id, m.copy_of, m.sent_at, m.thread_id from messages m where {sql}),"
+            " shown as (select * from allowed a where a.copy_of is null or (a.copy_of not in (select id from allowed)"
+            " and a.id = (select min(b.id) from allowed b where b.copy_of = a.copy_of))),"
+            f" numbered as (select *, {of_thread if self.collapse == 'thread' else 1} as place from shown)"
+            f" select id, sent_at, thread_id from numbered where place = 1 {newest} limit ? offset ?",
             [*values, self.limit + 1, self.cursor.offset],
         )
         hits = []
-        for message_id, sent_at in found[: self.limit]:
+        for message_id, sent_at, thread_id in found[: self.limit]:
             row = self.conn.execute(
                 "select id from recall_chunks where message_id = ? order by section <> 'authored', position limit 1",
                 (message_id,),
             ).fetchone()
-            hits.append(Hit(message_id, row[0] if row else None, sent_at or ""))
+            hit = Hit(message_id, row[0] if row else None, sent_at or "")
+            if self.collapse == "thread" and thread_id is not None:
+                others = f"select m.id from messages m where m.thread_id = ? and m.id <> ? and m.copy_of is null and ({sql}) {newest}"
+                hit.in_thread = [row[0] for row in rows(self.conn, others, [thread_id, message_id, *values])]
+            hits.append(hit)
         return hits, len(found) > self.limit
-
-
-class _Hydrator:
-    """Hits as the answer shows them."""
-
-    def __init__(
-        self,
-        conn: sqlite3.Connection,
-        condition: Condition | None,
-        want: keyword.Wanted,
-        weights: Mapping[str, float],
-        rrf_k: int,
-    ) -> None:
-        self.conn = conn
-        self.condition = condition or ("1", [])
-        self.want = want
-        self.weights, self.rrf_k = weights, rrf_k
-
-    def hits(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
-        ids = json.dumps([hit.message_id for hit in hits])
-        messages = {
-            row[0]: row
-            for row in self.conn.execute(
-                "select m.id, m.thread_id, m.internet_message_id, m.subject, m.from_name, m.from_address, m.sent_at,"
-                " m.account, coalesce(s.is_read, 0) from messages m left join message_state s on s.message_id = m.id"
-                f" where m.id {_THESE}",
-                (ids,),
-            )
-        }
-        mailboxes = self._listed(
-            "select distinct o.message_id, b.name from message_locations o join mailboxes b on b.id = o.mailbox_id",
-            "o",
-            ids,
-        )
-        labels = self._listed("select l.message_id, l.label from message_labels l", "l", ids)
-        return [self._hit(hit, messages[hit.message_id], mailboxes, labels) for hit in hits]
-
-    def _listed(self, select: str, table: str, ids: str) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        for message_id, name in self.conn.execute(f"{select} where {table}.message_id {_THESE} order by 1, 2", (ids,)):
-            found.setdefault(message_id, []).append(name)
-        return found
-
-    def _hit(
-        self, hit: Hit, row: sqlite3.Row, mailboxes: dict[int, list[str]], labels: dict[int, list[str]]
-    ) -> dict[str, Any]:
-        chunk_id, text, content_hash, spans = self._best_chunk(hit)
-        also_in = self._also_in(hit, content_hash) if len(text) >= PARAGRAPH else []
-        return {
-            "message_id": hit.message_id,
-            "thread_id": row[1],
-            "chunk_id": chunk_id,
-            "score": hit.score,
-            "snippet": snippets.snippet(text, spans),
-            "why": hit.why(self.weights, self.rrf_k),
-            "matched_chunks": hit.matched_chunks,
-            "internet_message_id": row[2],
-            "subject": row[3],
-            "from": {"name": row[4], "address": row[5]},
-            "date": row[6],
-            "account": row[7],
-            "mailboxes": mailboxes.get(hit.message_id, []),
-            "labels": labels.get(hit.message_id, []),
-            "is_read": bool(row[8]),
-            "url": f"/-/oaken/message/{hit.message_id}",
-            "also_in": also_in[:ALSO_IN],
-            "also_in_count": len(also_in),
-        }
-
-    def _best_chunk(self, hit: Hit) -> tuple[int | None, str, str | None, list[snippets.Span]]:
-        """The chunk that stands for a hit: (id, text, content_hash, where the query matches in it).
-
-        The best-ranked one; of a keyword hit, the best-ranked in whose own text something matches.
-        """
-        chunks = {
-            row[0]: (row[0], row[1], row[2])
-            for row in self.conn.execute(
-                f"select id, text, content_hash from recall_chunks where id {_THESE}",
-                (json.dumps([hit.chunk_id, *hit.matched_chunks]),),
-            )
-        }
-        if "keyword" in hit.ranks:
-            for chunk_id in hit.matched_chunks:
-                if spans := snippets.matches(self.conn, chunk_id, chunks[chunk_id][1], self.want.terms):
-                    return *chunks[chunk_id], spans
-        return *chunks.get(hit.chunk_id or 0, (None, "", None)), []
-
-    def _also_in(self, hit: Hit, content_hash: str | None) -> list[int]:
-        """The other messages that hold the hit's paragraph and may be seen, oldest first."""
-        sql, values = self.condition
-        rows = self.conn.execute(
-            "select distinct m.id from recall_chunks c join messages m on m.id = c.message_id"
-            f" where c.content_hash = ? and m.id <> ? and ({sql}) order by m.sent_at, m.id",
-            [content_hash, hit.message_id, *values],
-        ).fetchall()
-        return [row[0] for row in rows]

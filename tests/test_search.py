@@ -106,6 +106,7 @@ def test_the_answer_is_exactly_the_designs(tmp_path: Path) -> None:
                 "url": "/-/oaken/message/1",
                 "also_in": [],
                 "also_in_count": 0,
+                "in_thread": [],
             }
         ],
     }
@@ -130,6 +131,7 @@ def test_modes_by_all_their_names(mail: sqlite3.Connection, asked: str, mode: st
     [
         ({"mode": "psychic"}, "bad_mode"),
         ({"limit": 0}, "bad_limit"),
+        ({"collapse": "sender"}, "bad_collapse"),
         ({"next": "nonsense"}, "bad_next"),
         ({"next": "…"}, "bad_next"),
         ({"next": "W10"}, "bad_next"),
@@ -378,6 +380,25 @@ def test_a_bill_is_found_by_its_subject_among_bills_with_the_same_words(tmp_path
         add(conn, text, subject=f"Bill for {month}", date=f"2024-0{n}-01T00:00:00Z")
     assert found(conn, "bill april") == [2]
     assert found(conn, "bill") == [1]
+
+
+def test_one_hit_a_conversation_with_its_other_hits_beside_it(tmp_path: Path) -> None:
+    conn = archive(tmp_path)
+    for day, (thread, text) in enumerate(
+        [(1, "key"), (1, "key key"), (2, "a key to it"), (None, "key"), (None, "key"), (1, "no")], 1
+    ):
+        add(conn, text, thread=thread, date=f"2024-01-0{day}T00:00:00Z", subject=f"n{day}")
+    for query, expected in (("key", {2: [1], 3: [], 4: [], 5: []}), ("", {6: [2, 1], 5: [], 4: [], 3: []})):
+        answer = search.search(conn, query, mode="keyword", collapse="thread")
+        assert {hit["message_id"]: hit["in_thread"] for hit in answer["hits"]} == expected
+        pages, token = [], None
+        while True:
+            page = search.search(conn, query, mode="keyword", collapse="thread", limit=1, next=token)
+            pages += page["hits"]
+            token = page["next"]
+            if token is None:
+                break
+        assert pages == answer["hits"]
 
 
 @given(
