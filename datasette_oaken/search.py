@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
 from datasette.utils.sqlite import sqlite3
 
 from . import filters, keyword, vector
@@ -33,6 +34,9 @@ MODES = {
     **{"fts": "keyword", "bm25": "keyword", "semantic": "vector"},
 }
 """What may be asked for, and the mode that it means."""
+
+FEW = 50
+"""Chunks left out by filters, up to which the KNN is asked for that many more."""
 
 log = logging.getLogger(__name__)
 
@@ -256,15 +260,22 @@ class _Search:
         self.timings["embed"] = self.embedded.ms
         if self.embedded.vector is None or self.embedded.reason is not None:
             raise vector.VectorUnavailable(self.embedded.reason or "error")
-        within = self.scope.chunks
+        within, k = self.scope.chunks, self.settings.max_candidates
+        left_out = 0 if within is None else int((self.scope.of > 0).sum()) - len(within)
+        if left_out <= FEW:  # asking for as many more is cheaper than naming all the others inside the KNN
+            within, k = None, k + left_out
         nearest = vector.nearest(
             self.conn,
             self.embedded.vector,
             fingerprint=self.embedded.fingerprint or "",
-            k=self.settings.max_candidates,
+            k=k,
             within=None if within is None else within.tolist(),
         )
-        return [chunk_id for chunk_id, _ in nearest]
+        chunks = [chunk_id for chunk_id, _ in nearest]
+        if left_out and within is None:
+            may_answer = set(self.scope.within(np.array(sorted(chunks), np.int64)).tolist())
+            chunks = [chunk for chunk in chunks if chunk in may_answer][: self.settings.max_candidates]
+        return chunks
 
     def _facts(self, chunks: list[int]) -> dict[int, ChunkFacts]:
         found = rows(
