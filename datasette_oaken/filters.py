@@ -88,13 +88,18 @@ def _holds(column: str, value: str) -> Condition:
     )
 
 
+def _whole(column: str, like: str, bounded: str) -> Condition:
+    """``column`` is like ``like``; beyond ASCII, it holds ``bounded``, in which a line break is where the value begins or ends."""
+    return (
+        f"({column} like ? escape '\\' or ({column} glob '*[^ -~]*' and oaken_holds(char(10) || {column} || char(10), ?)))",
+        [like, bounded],
+    )
+
+
 def _is(column: str, value: str) -> Condition:
     """``column`` is ``value``, folded on both sides."""
     folded = fold(value)
-    return (
-        f"({column} like ? escape '\\' or ({column} glob '*[^ -~]*' and oaken_holds(char(10) || {column} || char(10), ?)))",
-        [_like(folded), f"\n{folded}\n"],
-    )
+    return _whole(column, _like(folded), f"\n{folded}\n")
 
 
 def _from(value: str) -> Condition:
@@ -131,17 +136,9 @@ def _on(value: str) -> Condition:
 def _nested(column: str, value: str, ends: bool = False) -> Condition:
     """``column`` is ``value``, or a path that begins (with ``ends``: or ends) with it."""
     folded = fold(value)
-    parts = [_is(column, value)]
-    for before, after in (("", "/"), ("/", ""))[: 1 + ends]:
-        inner = f"\n{before}{folded}{after}" if not before else f"{before}{folded}\n"
-        like = f"{_like(folded)}/%" if not before else f"%/{_like(folded)}"
-        parts.append(
-            (
-                f"({column} like ? escape '\\' or ({column} glob '*[^ -~]*'"
-                f" and oaken_holds(char(10) || {column} || char(10), ?)))",
-                [like, inner],
-            )
-        )
+    parts = [_is(column, value), _whole(column, f"{_like(folded)}/%", f"\n{folded}/")]
+    if ends:
+        parts.append(_whole(column, f"%/{_like(folded)}", f"/{folded}\n"))
     return _joined(" or ", parts)
 
 
