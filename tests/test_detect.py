@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import sqlite3 as plain_sqlite
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from datasette.utils.sqlite import sqlite3 as plain_sqlite
 
 from datasette_oaken.db import OakenError
 from datasette_oaken.hookspecs import hookimpl, plugins

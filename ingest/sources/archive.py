@@ -64,7 +64,7 @@ class ArchiveSource:
         try:
             for member in _zip(self.path) if self._is_zip() else _tar(self.path):
                 yield from self._member(member)
-        # RuntimeError: it wants a password; NotImplementedError: it has a compression that zipfile does not know.
+        # It wants a password (RuntimeError), or has a compression that zipfile does not know.
         except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, RuntimeError) as error:
             words = reason(error) if isinstance(error, OSError) else str(error)
             mailbox = self._mailbox(PurePosixPath())
