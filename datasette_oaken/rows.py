@@ -19,6 +19,11 @@ from .vector import generations, vec0_tables
 
 _COLUMNS = ", ".join(FTS_COLUMNS)
 _THESE = "in (select value from json_each(?))"
+# Said once: what is deleted from a contentless FTS table must be, to the letter, what was inserted.
+_PAIRS = (
+    "select id, oaken_bigrams(text || ' ' || subject || ' ' || author || ' ' || attachments) as pairs"
+    " from _recall_chunks_fts_content"
+)
 
 
 def now() -> str:
@@ -34,9 +39,7 @@ def index_chunks(conn: sqlite3.Connection, after_id: int) -> None:
         (after_id,),
     )
     conn.execute(
-        "insert into recall_chunks_fts_cjk (rowid, pairs) select id, pairs from"
-        " (select id, oaken_bigrams(text || ' ' || subject || ' ' || author || ' ' || attachments) as pairs"
-        "  from _recall_chunks_fts_content where id > ?) where pairs != ''",
+        f"insert into recall_chunks_fts_cjk (rowid, pairs) select id, pairs from ({_PAIRS} where id > ?) where pairs != ''",
         (after_id,),
     )
     conn.execute(
@@ -62,9 +65,8 @@ def delete_chunks(conn: sqlite3.Connection, message_ids: Sequence[int]) -> int:
         (ids,),
     )
     conn.execute(
-        "insert into recall_chunks_fts_cjk (recall_chunks_fts_cjk, rowid, pairs) select 'delete', id, pairs from"
-        " (select id, oaken_bigrams(text || ' ' || subject || ' ' || author || ' ' || attachments) as pairs"
-        f"  from _recall_chunks_fts_content where id {_THESE}) where pairs != ''",
+        "insert into recall_chunks_fts_cjk (recall_chunks_fts_cjk, rowid, pairs)"
+        f" select 'delete', id, pairs from ({_PAIRS} where id {_THESE}) where pairs != ''",
         (ids,),
     )
     present = vec0_tables(conn)
@@ -100,11 +102,7 @@ def rebuild_fts(conn: sqlite3.Connection) -> None:
     """Make both FTS tables again from the chunks."""
     conn.execute("insert into recall_chunks_fts (recall_chunks_fts) values ('rebuild')")
     conn.execute("insert into recall_chunks_fts_cjk (recall_chunks_fts_cjk) values ('delete-all')")
-    conn.execute(
-        "insert into recall_chunks_fts_cjk (rowid, pairs) select id, pairs from"
-        " (select id, oaken_bigrams(text || ' ' || subject || ' ' || author || ' ' || attachments) as pairs"
-        "  from _recall_chunks_fts_content) where pairs != ''"
-    )
+    conn.execute(f"insert into recall_chunks_fts_cjk (rowid, pairs) select id, pairs from ({_PAIRS}) where pairs != ''")
 
 
 def set_read(conn: sqlite3.Connection, message_id: int, is_read: bool, when: str) -> bool:
