@@ -4,12 +4,15 @@ Conventions: ``message_id`` is always ``messages.id``; the RFC 5322 header is ``
 UTC text (``2026-01-31T09:30:00Z``). ``account`` is the account's name, so that anyone's SQL reads without a join.
 
 Derived (rebuilt from ``raw_messages`` alone): message header columns, recipients, attachments, texts, sections, chunks, FTS,
-vectors, threads. Not derived: raw messages, locations, labels, state, failures.
+vectors, threads. Not derived: raw messages, locations, labels, state, failures; questions, readings, verdicts, reviews
+(``schema_verdicts``).
 
 Oldest SQLite that works: 3.40 (Debian 12), so no contentless-delete FTS tables and no ORDER BY inside an aggregate.
 """
 
 from __future__ import annotations
+
+from .schema_verdicts import VERDICTS
 
 APPLICATION_ID = 0x4F414B4E
 """``OAKN`` in SQLite's header: how a file is known to be ours, whatever it is called."""
@@ -279,7 +282,7 @@ create table vec0_purges_due (
 ) without rowid;
 """
 
-MIGRATIONS: tuple[str, ...] = (MAIL + RECALL,)
+MIGRATIONS: tuple[str, ...] = (MAIL + RECALL, VERDICTS)
 """``MIGRATIONS[n]`` brings ``user_version`` n to n + 1. Never edit one that has been released: add the next."""
 
 VERSION = len(MIGRATIONS)
