@@ -109,6 +109,7 @@ create table recall_verdicts (
   check ((status = 'yes') = (verdict is 1) and (status = 'no') = (verdict is 0)),
   unique (question_id, message_id, basis)
 );
+create index recall_verdicts_judged_at on recall_verdicts (question_id, judge, judged_at);
 create index recall_verdicts_message on recall_verdicts (message_id);
 create index recall_verdicts_reading on recall_verdicts (reading_sha256);
 
