@@ -170,6 +170,31 @@ def activate(
     return True
 
 
+def activate_known(conn: sqlite3.Connection, question_id: int, judge: str, model: str | None = None) -> None:
+    """Make a judge that has judged this question the one whose verdicts count: its newest model and prompt, or ``model``'s.
+
+    Raises OakenError no_verdict (naming who has judged).
+    """
+    found = conn.execute(
+        "select model, prompt_version, remote_host from recall_verdicts where question_id = ?1 and judge = ?2"
+        " and (?3 is null or model = ?3) order by judged_at desc, id desc limit 1",
+        (question_id, judge, model),
+    ).fetchone()
+    if found is None:
+        who = [
+            f"{row[0]} ({row[1]})"
+            for row in conn.execute(
+                "select distinct judge, model from recall_verdicts where question_id = ? order by judge, model",
+                (question_id,),
+            )
+        ]
+        raise OakenError(
+            f"{judge} has not judged question {question_id}. {'Judges so far: ' + ', '.join(who) if who else 'No one has'}.",
+            "no_verdict",
+        )
+    activate(conn, question_id, judge=judge, **dict(found))
+
+
 def remove(conn: sqlite3.Connection, question_id: int) -> int:
     """Delete a question with its verdicts, reviews and the readings that nothing else rests on. Returns how many verdicts went."""
     read = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import embedders, rows
+from datasette_oaken import eligible, embedders, questions, rows
 from datasette_oaken.db import OakenError, transaction
 from datasette_oaken.vector import ENCODING, generations
 
@@ -43,6 +43,7 @@ class Report:
     chunks_deleted: int = 0
     embedding_backlog: int = 0
     failures: list[dict[str, Any]] = field(default_factory=list)
+    moved: dict[int, list[int]] = field(default_factory=dict)  # by question: messages that came into its scope, and left it
 
     @property
     def seen(self) -> int:
@@ -125,6 +126,7 @@ def ingest(
                 run.commit()
                 before += source.size or 0
         with transaction(conn):
+            questions.mail_moved(conn, [eligible.Moved(q, *counts) for q, counts in report.moved.items() if any(counts)])
             rows.set_fact(
                 conn,
                 "last_ingest",
@@ -272,6 +274,11 @@ class _Run:
             threads.refresh(self.conn, stored.threads)
             store.follow_flags(self.conn, stored.placed)
             rows.index_chunks(self.conn, self._last_chunk)
+            moved = eligible.refresh(self.conn, message_ids=stored.placed)
+        for one in moved:
+            sums = self.report.moved.setdefault(one.question_id, [0, 0])
+            sums[0] += one.added
+            sums[1] += one.removed
         for batch in self._waiting:
             self._sent.difference_update(batch.prepared)
         self._waiting, self._waiting_items, self._waiting_bytes = [], 0, 0

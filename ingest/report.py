@@ -47,7 +47,7 @@ def failures(listed: list[dict[str, Any]]) -> list[str]:
     if not listed:
         return []
     lines = [f"{len(listed):,} could not be stored (oaken status lists them all):"]
-    lines += [f"  {_one_line(f['key'])}: {_one_line(f['error'])}" for f in listed[:SHOWN_FAILURES]]
+    lines += [f"  {one_line(f['key'])}: {one_line(f['error'])}" for f in listed[:SHOWN_FAILURES]]
     if len(listed) > SHOWN_FAILURES:
         lines.append(f"  … and {len(listed) - SHOWN_FAILURES:,} more")
     return lines
@@ -80,9 +80,9 @@ def hits(answer: dict[str, Any]) -> str:
         sender = hit["from"]["name"] or hit["from"]["address"] or "unknown sender"
         found_by = " + ".join({"keyword": "word", "vector": "meaning"}[name] for name in hit["why"])
         lines.append(
-            f"{number:>3}. {(hit['date'] or 'no date')[:10]}  {_one_line(sender)}: {_one_line(hit['subject'] or '(no subject)')}"
+            f"{number:>3}. {(hit['date'] or 'no date')[:10]}  {one_line(sender)}: {one_line(hit['subject'] or '(no subject)')}"
         )
-        lines.append(f"     {_one_line(_marked(hit['snippet']))}")
+        lines.append(f"     {one_line(_marked(hit['snippet']))}")
         lines.append(
             f"     message {hit['message_id']}, conversation {hit['thread_id']}"
             + (f", found by {found_by}" if found_by else "")
@@ -98,7 +98,7 @@ def _marked(snippet: str) -> str:
     return snippet.replace("[[", "»").replace("]]", "«")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Mail is untrusted: no control characters reach the terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
@@ -111,16 +111,16 @@ def message(found: dict[str, Any]) -> str:
     """A message with its main headers and its whole text."""
     lines = []
     sender = found["from"]
-    lines.append(f"From: {_one_line(' '.join(p for p in (sender['name'], _angled(sender['address'])) if p))}")
+    lines.append(f"From: {one_line(' '.join(p for p in (sender['name'], _angled(sender['address'])) if p))}")
     for role in ("to", "cc", "bcc", "reply-to"):
         people = [r for r in found["recipients"] if r["role"] == role]
         if people:
             shown = ", ".join(" ".join(p for p in (r["name"], _angled(r["address"])) if p) for r in people)
-            lines.append(f"{role.capitalize()}: {_one_line(shown)}")
+            lines.append(f"{role.capitalize()}: {one_line(shown)}")
     lines.append(f"Date: {found['date'] or ''}")
-    lines.append(f"Subject: {_one_line(found['subject'] or '')}")
+    lines.append(f"Subject: {one_line(found['subject'] or '')}")
     for attachment in found["attachments"]:
-        lines.append(f"Attachment: {_one_line(attachment['filename'] or '(no name)')} ({attachment['size']:,} bytes)")
+        lines.append(f"Attachment: {one_line(attachment['filename'] or '(no name)')} ({attachment['size']:,} bytes)")
     return "\n".join(lines) + "\n\n" + _printable(found["text"])
 
 
@@ -150,7 +150,7 @@ def status(answer: dict[str, Any]) -> str:
         lines.append(answer["languages"]["notice"])
     if answer["failures"]:
         lines.append(f"{len(answer['failures']):,} messages could not be stored:")
-        lines += [f"  {_one_line(f['key'])}: {_one_line(f['error'])}" for f in answer["failures"]]
+        lines += [f"  {one_line(f['key'])}: {one_line(f['error'])}" for f in answer["failures"]]
     return "\n".join(lines)
 
 
