@@ -11,6 +11,7 @@ from typing import Any
 from datasette.utils.sqlite import sqlite3
 
 from . import eligible, readings, verdicts
+from .changes import changed
 from .db import OakenError
 from .rows import now
 from .scope import read_scope
@@ -213,23 +214,6 @@ def remove(conn: sqlite3.Connection, question_id: int) -> int:
     return int(count)
 
 
-def changed(conn: sqlite3.Connection, question_id: int, what: str, detail: str) -> None:
-    """Note something that can change a question's count, so that the count can say why it is another."""
-    conn.execute(
-        "insert into recall_question_changes (question_id, changed_at, what, detail) values (?, ?, ?, ?)",
-        (question_id, now(), what, detail),
-    )
-
-
-def changes(conn: sqlite3.Connection, question_id: int, limit: int = 10) -> list[dict[str, Any]]:
-    """What happened to a question, the newest first: changed_at, what, detail."""
-    found = conn.execute(
-        "select changed_at, what, detail from recall_question_changes where question_id = ? order by id desc limit ?",
-        (question_id, limit),
-    )
-    return [dict(row) for row in found]
-
-
 def mail_moved(conn: sqlite3.Connection, moved: Sequence[eligible.Moved]) -> None:
     """Note that mail came into questions' scopes or left them."""
     for one in moved:
@@ -240,3 +224,9 @@ def mail_moved(conn: sqlite3.Connection, moved: Sequence[eligible.Moved]) -> Non
         ]
         if parts:
             changed(conn, one.question_id, "mail", " and ".join(parts) + ".")
+
+
+__all__ = [
+    *("activate", "activate_known", "all_of", "ask", "changed", "changes"),
+    *("edit", "find", "get", "mail_moved", "remove"),
+]

@@ -13,6 +13,7 @@ from typing import Any
 from datasette.utils.sqlite import sqlite3
 
 from . import readings
+from .changes import changed
 from .db import OakenError
 from .readings import Reading
 from .rows import now
@@ -50,12 +51,11 @@ def settle(conn: sqlite3.Connection, question_id: int, message_ids: Iterable[int
 
     For one question, and all of what it is asked of or only these messages.
     """
-    only, values = "", [question_id]
+    only = ""
+    values: list[object] = [question_id]
     if message_ids is not None:
-        only, values = (
-            " and message_id in (select value from json_each(?))",
-            [question_id, json.dumps(list(message_ids))],
-        )  # type: ignore[list-item]
+        only = " and message_id in (select value from json_each(?))"
+        values.append(json.dumps(list(message_ids)))
     conn.execute(
         f"update recall_eligible set verdict_id = ({_CURRENT}), answer = (select r.answer {_REVIEW})"
         f" where question_id = ?{only}",
@@ -269,4 +269,12 @@ def text_changed(conn: sqlite3.Connection, message_ids: Iterable[int]) -> None:
         (these,),
     )
     for question_id in sorted({row[0] for row in touched}):
-        settle(conn, question_id, [row[1] for row in touched if row[0] == question_id])
+        these_ids = [row[1] for row in touched if row[0] == question_id]
+        settle(conn, question_id, these_ids)
+        several = len(these_ids) != 1
+        changed(
+            conn,
+            question_id,
+            "text",
+            f"{len(these_ids):,} {'messages say' if several else 'message says'} something else now.",
+        )
