@@ -12,6 +12,7 @@ from typing import Any
 from datasette.utils.sqlite import sqlite3
 
 from . import questions
+from .changes import changes
 from .db import OakenError
 from .estimate import estimate
 from .sampling import strata
@@ -26,15 +27,13 @@ def count(conn: sqlite3.Connection, question_id: int) -> dict[str, Any]:
     question = questions.get(conn, question_id)
     if question is None:
         raise OakenError(f"There is no question {question_id}.", "no_question")
-    said = dict.fromkeys(("yes", "no", "unclear", "error", None), 0)
+    said = dict.fromkeys(("yes", "no", "unclear", "error", ""), 0)
     person = {"yes": 0, "no": 0}
     eligible = stale = copies = 0
     for status, answer, number, n_stale, n_copies in conn.execute(
-        "select status, answer, count(*), sum(stale), sum(copies) from recall_eligible where question_id = ?"
-        " group by status, answer",
-        (question_id,),
+        "select status, answer, messages, stale, copies from recall_tallies where question_id = ?", (question_id,)
     ):
-        if answer is not None:
+        if answer != -1:
             status = "yes" if answer else "no"
             person[status] += number
         said[status] += number
@@ -63,7 +62,7 @@ def count(conn: sqlite3.Connection, question_id: int) -> dict[str, Any]:
         "no": said["no"],
         "unclear": said["unclear"],
         "errors": said["error"],
-        "remaining": said[None],
+        "remaining": said[""],
         "coverage": round(judged / eligible, 6) if eligible else 0.0,
         "at_least": judged < eligible,
         "stale": stale,
@@ -77,7 +76,7 @@ def count(conn: sqlite3.Connection, question_id: int) -> dict[str, Any]:
         "last_judged_at": last,
         "reviewed": person,
         "estimate": _estimate(conn, question),
-        "changes": questions.changes(conn, question_id),
+        "changes": changes(conn, question_id),
     }
     if judged < eligible and answer_["coverage"] == 1.0:
         answer_["coverage"] = 0.999999  # rounding must not make it whole

@@ -112,3 +112,33 @@ def _present(conn: sqlite3.Connection, question: int, ids: str | None) -> list[t
         )
         values.append(ids)  # type: ignore[arg-type]
     return [(row[0], row[1]) for row in conn.execute(sql.replace("question_id = ?", "question_id = ?1"), values)]
+
+
+def drift(conn: sqlite3.Connection) -> int:
+    """How many of the sums in ``recall_tallies`` are not what ``recall_eligible`` adds up to: 0, unless something is wrong."""
+    (wrong,) = conn.execute(
+        f"select count(*) from (select * from ({_ADDED_UP}) except select * from ({_TALLIED}))"
+    ).fetchone()
+    (extra,) = conn.execute(
+        f"select count(*) from (select * from ({_TALLIED}) except select * from ({_ADDED_UP}))"
+    ).fetchone()
+    return int(wrong + extra)
+
+
+def remake(conn: sqlite3.Connection) -> None:
+    """Make all of ``recall_eligible``, and its sums, again from the questions, the mail, the verdicts and the reviews.
+
+    What was read of each message stays. Inside the caller's transaction.
+    """
+    refresh(conn)
+    for row in conn.execute("select id from recall_questions").fetchall():
+        verdicts.settle(conn, row[0])
+    conn.execute("delete from recall_tallies")
+    conn.execute(f"insert into recall_tallies (question_id, status, answer, messages, stale, copies) {_ADDED_UP}")
+
+
+_ADDED_UP = (
+    "select question_id, coalesce(status, '') as status, coalesce(answer, -1) as answer, count(*) as messages,"
+    " sum(stale) as stale, sum(copies) as copies from recall_eligible group by 1, 2, 3"
+)
+_TALLIED = "select question_id, status, answer, messages, stale, copies from recall_tallies where messages > 0"

@@ -224,9 +224,3 @@ def mail_moved(conn: sqlite3.Connection, moved: Sequence[eligible.Moved]) -> Non
         ]
         if parts:
             changed(conn, one.question_id, "mail", " and ".join(parts) + ".")
-
-
-__all__ = [
-    *("activate", "activate_known", "all_of", "ask", "changed", "changes"),
-    *("edit", "find", "get", "mail_moved", "remove"),
-]

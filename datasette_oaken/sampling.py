@@ -46,13 +46,13 @@ def strata(conn: sqlite3.Connection, question_id: int) -> list[Stratum]:
     sizes = {
         row[0]: row[1]
         for row in conn.execute(
-            "select status, count(*) from recall_eligible where question_id = ? group by status", (question_id,)
+            "select status, sum(messages) from recall_tallies where question_id = ? group by status", (question_id,)
         )
     }
     found = []
     for name, statuses in STRATA.items():
         sampled = yes = 0
-        size = sum(sizes.get(status, 0) for status in statuses)
+        size = sum(sizes.get(status or "", 0) for status in statuses)
         if size:
             for _, _, answer in in_order(conn, question_id, name):
                 if answer is None:

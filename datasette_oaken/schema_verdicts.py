@@ -1,7 +1,7 @@
 """The tables of the compile half: questions, what they are asked of, what was read, what was judged, what a person said of it.
 
 Every count comes from ``recall_eligible``: one row for each question and message, which points at the verdict that counts.
-Only ``datasette_oaken.eligible`` and ``datasette_oaken.verdicts`` write it, and both can make it again from the other tables.
+Only ``datasette_oaken.eligible`` and ``datasette_oaken.verdicts`` write it, and can make it again from the other tables.
 """
 
 from __future__ import annotations
@@ -51,12 +51,44 @@ create table recall_eligible (
   stale integer not null default 0,
   primary key (question_id, message_id)
 ) without rowid;
--- A count reads this index and nothing else.
-create index recall_eligible_count on recall_eligible (question_id, status, answer, stale, copies);
 create index recall_eligible_sample on recall_eligible (question_id, status, lot, answer);
 create index recall_eligible_message on recall_eligible (message_id);
 create index recall_eligible_reading on recall_eligible (reading_sha256);
 create index recall_eligible_verdict on recall_eligible (verdict_id);
+
+-- recall_eligible added up, by the triggers below and nothing else, so that a count is a handful of rows however much mail
+-- there is. status '' and answer -1 stand for null, which cannot be part of a key.
+create table recall_tallies (
+  question_id integer not null references recall_questions(id) on delete cascade,
+  status text not null,
+  answer integer not null,
+  messages integer not null,
+  stale integer not null,
+  copies integer not null,
+  primary key (question_id, status, answer)
+) without rowid;
+
+create trigger recall_eligible_added after insert on recall_eligible begin
+  insert into recall_tallies (question_id, status, answer, messages, stale, copies)
+  values (new.question_id, coalesce(new.status, ''), coalesce(new.answer, -1), 1, new.stale, new.copies)
+  on conflict (question_id, status, answer) do update
+    set messages = messages + 1, stale = stale + excluded.stale, copies = copies + excluded.copies;
+end;
+
+create trigger recall_eligible_removed after delete on recall_eligible begin
+  update recall_tallies set messages = messages - 1, stale = stale - old.stale, copies = copies - old.copies
+  where question_id = old.question_id and status = coalesce(old.status, '') and answer = coalesce(old.answer, -1);
+end;
+
+create trigger recall_eligible_changed after update of status, answer, stale, copies on recall_eligible
+when old.status is not new.status or old.answer is not new.answer or old.stale <> new.stale or old.copies <> new.copies begin
+  update recall_tallies set messages = messages - 1, stale = stale - old.stale, copies = copies - old.copies
+  where question_id = old.question_id and status = coalesce(old.status, '') and answer = coalesce(old.answer, -1);
+  insert into recall_tallies (question_id, status, answer, messages, stale, copies)
+  values (new.question_id, coalesce(new.status, ''), coalesce(new.answer, -1), 1, new.stale, new.copies)
+  on conflict (question_id, status, answer) do update
+    set messages = messages + 1, stale = stale + excluded.stale, copies = copies + excluded.copies;
+end;
 
 -- Exactly what a judge was given, kept once. own_start, own_stop: the characters that are the message's own, of which alone a
 -- quote counts. left_out: characters of its own words that did not fit. format: the version of the form it is written in.
@@ -160,15 +192,15 @@ select
   p.stale, p.copies, p.reviewed
 from recall_questions q join (
   select
-    q.id as question_id, count(e.message_id) as eligible,
-    coalesce(sum(case when e.answer is null then e.status = 'yes' else e.answer end), 0) as yes,
-    coalesce(sum(case when e.answer is null then e.status = 'no' else 1 - e.answer end), 0) as no,
-    coalesce(sum(e.answer is null and e.status = 'unclear'), 0) as unclear,
-    coalesce(sum(e.answer is null and e.status = 'error'), 0) as errors,
-    coalesce(sum(e.stale), 0) as stale,
-    coalesce(sum(e.copies), 0) as copies,
-    coalesce(sum(e.answer is not null), 0) as reviewed
-  from recall_questions q left join recall_eligible e on e.question_id = q.id
+    q.id as question_id, coalesce(sum(t.messages), 0) as eligible,
+    coalesce(sum(t.messages) filter (where t.answer = 1 or (t.answer = -1 and t.status = 'yes')), 0) as yes,
+    coalesce(sum(t.messages) filter (where t.answer = 0 or (t.answer = -1 and t.status = 'no')), 0) as no,
+    coalesce(sum(t.messages) filter (where t.answer = -1 and t.status = 'unclear'), 0) as unclear,
+    coalesce(sum(t.messages) filter (where t.answer = -1 and t.status = 'error'), 0) as errors,
+    coalesce(sum(t.stale), 0) as stale,
+    coalesce(sum(t.copies), 0) as copies,
+    coalesce(sum(t.messages) filter (where t.answer <> -1), 0) as reviewed
+  from recall_questions q left join recall_tallies t on t.question_id = q.id
   group by q.id
 ) p on p.question_id = q.id;
 """

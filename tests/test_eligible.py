@@ -13,6 +13,7 @@ from making import eml_folder, ingest, mail, rows
 from small_mail import add, archive
 
 from datasette_oaken import db, eligible, filters, questions, scope
+from datasette_oaken.changes import changes
 
 
 def ask(conn: db.sqlite3.Connection, question: str = "Is it?", **options: Any) -> int:
@@ -85,7 +86,7 @@ def test_mail_that_comes_in_is_eligible_at_once_and_the_count_says_why_it_change
     ingest(tmp_path / "a.db", folder)
     assert asked_of(conn, everything) == [(1, 0), (2, 1)]
     assert asked_of(conn, from_kim) == [(2, 1)]
-    assert [change["detail"] for change in questions.changes(conn, everything)] == ["1 message came in."]
+    assert [change["detail"] for change in changes(conn, everything)] == ["1 message came in."]
 
 
 def test_labels_that_come_later_bring_a_message_into_a_scope(tmp_path: Path) -> None:

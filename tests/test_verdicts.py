@@ -10,6 +10,7 @@ from making import rows
 from small_mail import archive
 
 from datasette_oaken import counts, db, questions, readings, verdicts
+from datasette_oaken.changes import changes
 
 JUDGE = {"judge": "llm:a", "model": "a 1", "prompt_version": "1"}
 OTHER = {"judge": "llm:b", "model": "b 1", "prompt_version": "1"}
@@ -90,7 +91,7 @@ def test_what_a_verdict_rests_on_changed_so_it_counts_no_more_and_stays_as_histo
     assert figures(conn) == {"yes": 0, "no": 0, "unclear": 0, "errors": 0, "remaining": 4, "stale": 2}
     assert rows(conn, "select count(*) from verdicts_current") == [(0,)]
     assert rows(conn, "select status from recall_verdicts where id = ?", id_) == [("yes",)]
-    changed = [change["what"] for change in questions.changes(conn, 1)]
+    changed = [change["what"] for change in changes(conn, 1)]
     assert changed == {"question": ["question"], "criterion": ["criterion"], "text": ["text"]}.get(what, ["judge"])
 
 
