@@ -238,8 +238,9 @@ def doctor(db_path: Path, as_json: bool) -> None:
 @json_option
 @click.option("--fts", is_flag=True, help="The keyword index.")
 @click.option("--semantic", is_flag=True, help="The KNN tables, from the stored vectors.")
-@click.option("--all", "everything", is_flag=True, help="Both.")
-def repair(db_path: Path, as_json: bool, fts: bool, semantic: bool, everything: bool) -> None:
+@click.option("--verdicts", is_flag=True, help="What questions are asked of, and which verdicts count.")
+@click.option("--all", "everything", is_flag=True, help="All of these.")
+def repair(db_path: Path, as_json: bool, fts: bool, semantic: bool, verdicts: bool, everything: bool) -> None:
     """Make derived tables again.
 
     \b
@@ -247,11 +248,13 @@ def repair(db_path: Path, as_json: bool, fts: bool, semantic: bool, everything: 
     """
     from .repair import repair as run_repair
 
-    if not (fts or semantic or everything):
-        raise click.UsageError("Say what to repair: --fts, --semantic or --all.")
+    if not (fts or semantic or verdicts or everything):
+        raise click.UsageError("Say what to repair: --fts, --semantic, --verdicts or --all.")
     with answering(as_json, db_path):
         conn = db.connect(db_path)
-        answer = run_repair(conn, db_path, fts=fts or everything, semantic=semantic or everything)
+        answer = run_repair(
+            conn, db_path, fts=fts or everything, semantic=semantic or everything, verdicts=verdicts or everything
+        )
         say(answer, as_json, "Repaired.")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import db, embedders
+from datasette_oaken import db, eligible, embedders
 from datasette_oaken.status import status
 from datasette_oaken.vector import generations, vec0_tables, vector_count
 
@@ -159,6 +159,12 @@ def _drift(conn: sqlite3.Connection) -> Iterator[Finding]:
             f"{bare:,} messages have no passage and cannot be found",
             "ingest again into a new file",
         )
+    wrong = eligible.drift(conn)
+    (asked,) = conn.execute("select count(*) from recall_questions").fetchone()
+    if wrong:
+        yield Finding("counts", "error", f"{wrong:,} sums of verdicts are wrong", "oaken repair --verdicts")
+    else:
+        yield Finding("counts", "ok", f"{asked:,} questions, and their counts add up")
     present = vec0_tables(conn)
     for generation in generations(conn):
         vectors = vector_count(conn, generation)

@@ -43,7 +43,9 @@ class Report:
     chunks_deleted: int = 0
     embedding_backlog: int = 0
     failures: list[dict[str, Any]] = field(default_factory=list)
-    moved: dict[int, list[int]] = field(default_factory=dict)  # by question: messages that came into its scope, and left it
+    moved: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # by question: messages that came into its scope, and left it
 
     @property
     def seen(self) -> int:
@@ -126,7 +128,9 @@ def ingest(
                 run.commit()
                 before += source.size or 0
         with transaction(conn):
-            questions.mail_moved(conn, [eligible.Moved(q, *counts) for q, counts in report.moved.items() if any(counts)])
+            questions.mail_moved(
+                conn, [eligible.Moved(q, *counts) for q, counts in report.moved.items() if any(counts)]
+            )
             rows.set_fact(
                 conn,
                 "last_ingest",

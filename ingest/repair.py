@@ -8,7 +8,7 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import rows, schema
+from datasette_oaken import eligible, rows, schema
 from datasette_oaken.db import OakenError, has_vec, statements, transaction
 from datasette_oaken.vector import generations, rebuild_vec0
 
@@ -32,8 +32,11 @@ def _make_again(conn: sqlite3.Connection) -> None:
     )
 
 
-def repair(conn: sqlite3.Connection, db_path: Path, *, fts: bool, semantic: bool) -> dict[str, Any]:
-    """Rebuild the keyword index (``fts``) and the KNN tables (``semantic``). Each is one transaction.
+def repair(
+    conn: sqlite3.Connection, db_path: Path, *, fts: bool, semantic: bool, verdicts: bool = False
+) -> dict[str, Any]:
+    """Rebuild the keyword index (``fts``), the KNN tables (``semantic``), and what questions are asked of with the counts over
+    it (``verdicts``). Each is one transaction. No verdict is changed by it.
 
     Raises OakenError: locked; no_extension when ``semantic`` is asked for where sqlite-vec cannot be loaded.
     """
@@ -51,4 +54,8 @@ def repair(conn: sqlite3.Connection, db_path: Path, *, fts: bool, semantic: bool
             with transaction(conn):
                 rows.purge_vec0(conn)
                 answer["semantic"] = sum(rebuild_vec0(conn, generation) for generation in generations(conn))
+        if verdicts:
+            with transaction(conn):
+                eligible.remake(conn)
+            (answer["verdicts"],) = conn.execute("select count(*) from recall_eligible").fetchone()
     return answer

@@ -13,6 +13,8 @@ from small_mail import add, archive
 
 from datasette_oaken import counts, db, eligible, questions, readings, sampling, verdicts
 from datasette_oaken.estimate import Stratum
+from ingest.doctor import doctor
+from ingest.repair import repair
 
 JUDGE = {"judge": "llm:a", "model": "a 1", "prompt_version": "1"}
 
@@ -227,3 +229,18 @@ def test_whatever_happens_the_figures_add_up_and_can_be_made_again(
             rows(conn, "select * from questions_progress"),
         )
     conn.close()
+
+
+def test_counts_that_something_else_wrote_over_are_noticed_and_made_again(tmp_path: Path) -> None:
+    conn = made(tmp_path, 4)
+    judge(conn, {1: "yes", 2: "no"})
+    before = counts.count(conn, 1)
+    conn.execute("update recall_tallies set messages = 9 where status = 'yes'")
+    conn.execute("update recall_eligible set status = 'yes' where message_id = 2")
+    assert counts.count(conn, 1)["yes"] != 1 and eligible.drift(conn) == 3
+    assert [f["advice"] for f in doctor(tmp_path / "small.db")["findings"] if f["check"] == "counts"] == [
+        "oaken repair --verdicts"
+    ]
+    repair(conn, tmp_path / "small.db", fts=False, semantic=False, verdicts=True)
+    assert eligible.drift(conn) == 0
+    assert counts.count(conn, 1) == before
