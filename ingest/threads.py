@@ -10,6 +10,10 @@ import json
 
 from datasette.utils.sqlite import sqlite3
 
+from datasette_oaken import conversations
+
+refresh = conversations.refresh
+
 
 def thread_for(conn: sqlite3.Connection, account: str, internet_message_id: str | None, references: list[str]) -> int:
     """The thread (``threads.id``) of a message that has this Message-ID and names these; made where there is none.
@@ -43,21 +47,3 @@ def _join(conn: sqlite3.Connection, into: int, other: int) -> None:
     conn.execute("update messages set thread_id = ? where thread_id = ?", (into, other))
     conn.execute("update recall_chunks set thread_id = ? where thread_id = ?", (into, other))
     conn.execute("delete from threads where id = ?", (other,))
-
-
-def refresh(conn: sqlite3.Connection, thread_ids: set[int]) -> None:
-    """Bring subject, first and last date and count of these threads up to date; those left with no message are removed."""
-    these = json.dumps(sorted(thread_ids))
-    conn.execute(
-        """
-        update threads set (message_count, first_at, last_at) = (
-          select count(*), min(sent_at), max(sent_at) from messages m where m.thread_id = threads.id
-        ), subject = (
-          select subject from messages m where m.thread_id = threads.id order by sent_at is null, sent_at, id limit 1
-        ) where id in (select value from json_each(?))
-        """,
-        (these,),
-    )
-    empty = "select id from threads where message_count = 0 and id in (select value from json_each(?))"
-    conn.execute(f"delete from thread_references where thread_id in ({empty})", (these,))
-    conn.execute(f"delete from threads where id in ({empty})", (these,))
