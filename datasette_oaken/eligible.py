@@ -69,7 +69,7 @@ def refresh(
             "insert into recall_eligible (question_id, message_id, lot, copies) values (?, ?, ?, ?)",
             [(question, m, lot(seed, content), copies) for m, content, copies in new],
         )
-        if new:
+        if new and conn.execute("select 1 from recall_verdicts where question_id = ? limit 1", (question,)).fetchone():
             verdicts.settle(conn, question, [m for m, _, _ in new])
         if new or gone:
             moved.append(Moved(question, len(new), len(gone)))

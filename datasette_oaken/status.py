@@ -25,6 +25,12 @@ def status(conn: sqlite3.Connection) -> dict[str, Any]:
     answer["unread"] = conn.execute("select count(*) from message_state where not is_read").fetchone()[0]
     answer["embedding"] = embedding(conn)
     answer["languages"] = languages(conn)
+    answer["questions"] = [
+        dict(row)
+        for row in conn.execute(
+            "select question_id, question, eligible, judged, coverage from questions_progress order by 1"
+        )
+    ]
     failures = conn.execute("select source, mailbox, key, error, attempts, last_at from ingest_failures order by id")
     answer["failures"] = [
         dict(zip(("source", "mailbox", "key", "error", "attempts", "last_at"), tuple(r), strict=True)) for r in failures

@@ -148,6 +148,9 @@ def status(answer: dict[str, Any]) -> str:
         lines.append(f"{embedding['failed']:,} passages could not be embedded")
     if answer["languages"]["notice"]:
         lines.append(answer["languages"]["notice"])
+    for asked in answer["questions"]:
+        shown = f"{asked['judged']:,} of {asked['eligible']:,} judged"
+        lines.append(f"Question {asked['question_id']}, {shown}: {one_line(asked['question'])[:100]}")
     if answer["failures"]:
         lines.append(f"{len(answer['failures']):,} messages could not be stored:")
         lines += [f"  {one_line(f['key'])}: {one_line(f['error'])}" for f in answer["failures"]]

@@ -11,6 +11,7 @@ from datasette_oaken import db
 from datasette_oaken.db import OakenError
 
 from . import demo, pipeline, report
+from .demo import asked
 from .serve import serve as run_site
 from .sources import detect
 
@@ -35,6 +36,7 @@ def try_out(db_path: Path, *, seed: int, write_to: Path | None, serve: bool, por
         half.rename(mail)  # whole, or not there
     conn = db.connect(db_path, create=True)
     done = pipeline.ingest(conn, db_path, [detect(mail)], account="demo")
+    asked.ask_one(conn, db_path, seed)
     conn.close()
     click.echo(report.ingested(done, db_path))
     if serve:
