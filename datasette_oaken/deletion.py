@@ -181,9 +181,14 @@ def delete_messages(
         if fewer > 0:
             effects.setdefault(question, Effect()).copies = fewer
     _note(conn, effects, why, noted)
+    ask_for_cleanup(conn)
+    return counts
+
+
+def ask_for_cleanup(conn: sqlite3.Connection) -> None:
+    """Note, in the transaction that deletes, that bytes of what it deletes will be left in the file."""
     if rows.get_fact(conn, CLEANUP_DUE) is None:
         rows.set_fact(conn, CLEANUP_DUE, {"since": rows.now()})
-    return counts
 
 
 def _values(conn: sqlite3.Connection, these: str) -> dict[str, str]:

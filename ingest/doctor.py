@@ -13,7 +13,7 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import db, eligible, embedders
+from datasette_oaken import db, deletion, eligible, embedders, rows
 from datasette_oaken.status import status
 from datasette_oaken.vector import generations, vec0_tables, vector_count
 
@@ -158,6 +158,14 @@ def _drift(conn: sqlite3.Connection) -> Iterator[Finding]:
             "error",
             f"{bare:,} messages have no passage and cannot be found",
             "ingest again into a new file",
+        )
+    since = rows.get_fact(conn, deletion.CLEANUP_DUE)
+    if isinstance(since, dict):
+        yield Finding(
+            "forgotten",
+            "warning",
+            f"bytes of what was forgotten since {since['since']} may still be in the file",
+            "oaken forget --finish",
         )
     wrong = eligible.drift(conn)
     (asked,) = conn.execute("select count(*) from recall_questions").fetchone()

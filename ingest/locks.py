@@ -15,8 +15,10 @@ from datasette_oaken.db import OakenError, transaction
 
 
 @contextmanager
-def writer(conn: sqlite3.Connection, db_path: Path, verb: str) -> Iterator[None]:
+def writer(conn: sqlite3.Connection, db_path: Path, verb: str, *, doing: str | None = None) -> Iterator[None]:
     """Hold the lock for ``verb`` (``ingest`` or ``embed``: the two may go on side by side) while the block runs.
+
+    ``doing``: what is done under it, where that is another verb (``forget`` keeps ingests out).
 
     Raises OakenError (locked) that says who holds it.
     """
@@ -26,13 +28,14 @@ def writer(conn: sqlite3.Connection, db_path: Path, verb: str) -> Iterator[None]
     except Timeout:
         held = rows.get_fact(conn, f"writer_{verb}")
         who = f" (process {held['pid']}, since {held['since']})" if isinstance(held, dict) else ""
+        busy = held.get("doing", verb) if isinstance(held, dict) else verb
         raise OakenError(
-            f"Another oaken {verb} is at work on {db_path}{who}. Wait until it is done, or stop it, and run this again.",
+            f"Another oaken {busy} is at work on {db_path}{who}. Wait until it is done, or stop it, and run this again.",
             "locked",
         ) from None
     try:
         with transaction(conn):
-            rows.set_fact(conn, f"writer_{verb}", {"pid": os.getpid(), "since": rows.now()})
+            rows.set_fact(conn, f"writer_{verb}", {"pid": os.getpid(), "since": rows.now(), "doing": doing or verb})
         yield
     finally:
         lock.release()
