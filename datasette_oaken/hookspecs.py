@@ -41,7 +41,12 @@ class Specs(Protocol):
 
     @hookspec
     def register_judges(self) -> list[Any]:
-        """What answers a question about a message: a list of judges."""
+        """What answers a question about a message: a list of functions ``claim(name, allow_remote, settings) -> judge or None``.
+
+        Each is shown the name that a person gave after ``--judge`` and returns an ``ingest.judging.base.Judge`` when it is of
+        its kind. Plugins are asked before what Oaken itself knows. One that sends mail elsewhere must refuse unless
+        ``allow_remote`` names the host, and must say so in its ``remote_host``.
+        """
 
 
 @cache

@@ -6,9 +6,11 @@ import math
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .db import OakenError
+
+T = TypeVar("T")
 
 DEFAULT_CATEGORIES = (
     "personal",
@@ -41,14 +43,37 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
+class JudgeSettings:
+    """``[judge]``: what a judge is given, and how a model is reached. docs/judges.md says what each does."""
+
+    reading_chars: int = 24_000
+    context_chars: int = 3_000
+    api_base: str | None = None
+    timeout_seconds: float = 300.0
+    max_tokens: int = 700
+    workers: int = 1
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole file. Sections that this version does not know are kept in ``other``."""
 
     search: SearchSettings = field(default_factory=SearchSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     other: dict[str, Any] = field(default_factory=dict)
 
 
-_LEAST = {"rrf_k": 1, "keyword_weight": 0, "vector_weight": 0, "exact_boost": 0, "overfetch": 1, "max_candidates": 1}
+_LEAST = {
+    "rrf_k": 1,
+    "overfetch": 1,
+    "max_candidates": 1,
+    "reading_chars": 200,
+    "timeout_seconds": 1,
+    "max_tokens": 50,
+    "workers": 1,
+}
+"""The least that a number may be, where that is not 0."""
+_TEXTS = {"model": "a model's name", "api_base": "the address of a server, such as http://127.0.0.1:8080/v1"}
 
 
 def load(config: str | Path | None, db_path: str | Path | None) -> Settings:
@@ -68,42 +93,47 @@ def load(config: str | Path | None, db_path: str | Path | None) -> Settings:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise OakenError(f"{path} could not be read: {error}", "bad_config") from error
-    section = data.pop("search", {})
+    return Settings(
+        search=_section(SearchSettings, "search", data.pop("search", {}), path),
+        judge=_section(JudgeSettings, "judge", data.pop("judge", {}), path),
+        other=data,
+    )
+
+
+def _section(kind: type[T], title: str, section: Any, path: Path) -> T:
+    """One section, as the dataclass that describes it; a setting that it does not have is an error."""
     if not isinstance(section, dict):
-        raise OakenError(f"{path}: search must be a section, [search].", "bad_config")
-    return Settings(search=_search(section, path), other=data)
-
-
-def _search(section: dict[str, Any], path: Path) -> SearchSettings:
-    known = {f.name: f for f in fields(SearchSettings)}
+        raise OakenError(f"{path}: {title} must be a section, [{title}].", "bad_config")
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for name, value in section.items():
         if name not in known:
-            raise OakenError(f"{path}: [search] has no setting {name!r}; it has {', '.join(known)}.", "bad_config")
-        values[name] = _checked(name, value, known[name].default, path)
-    return SearchSettings(**values)
+            raise OakenError(f"{path}: [{title}] has no setting {name!r}; it has {', '.join(known)}.", "bad_config")
+        try:
+            values[name] = _checked(name, value, known[name].default)
+        except ValueError as error:
+            raise OakenError(f"{path}: [{title}] {name} must be {error}, not {value!r}.", "bad_config") from None
+    return kind(**values)
 
 
-def _checked(name: str, value: Any, default: Any, path: Path) -> Any:
-    def bad(wanted: str) -> OakenError:
-        return OakenError(f"{path}: [search] {name} must be {wanted}, not {value!r}.", "bad_config")
-
+def _checked(name: str, value: Any, default: Any) -> Any:
+    """The value of a setting. Raises ValueError saying what is wanted."""
     if name == "categories":
         if not (isinstance(value, list) and value and all(isinstance(v, str) and v for v in value)):
-            raise bad("a list of words")
+            raise ValueError("a list of words")
         return tuple(v.lower() for v in value)
-    if name == "model":
-        if not isinstance(value, str):
-            raise bad("a model's name")
+    if name in _TEXTS:
+        if not (isinstance(value, str) and value):
+            raise ValueError(_TEXTS[name])
         return value
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise bad("true or false")
+            raise ValueError("true or false")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or (isinstance(default, int) and value % 1 != 0):
-        raise bad("a whole number" if isinstance(default, int) else "a number")
+        raise ValueError("a whole number" if isinstance(default, int) else "a number")
     if not math.isfinite(value) or value < _LEAST.get(name, 0):
-        raise bad(f"at least {_LEAST.get(name, 0)}")
+        raise ValueError(f"at least {_LEAST.get(name, 0)}")
     if name == "keyword_min_match" and value > 1:
-        raise bad("between 0 and 1")
+        raise ValueError("between 0 and 1")
     return type(default)(value)

@@ -46,6 +46,9 @@ def test_the_file_beside_the_database_is_read_and_other_sections_are_kept(tmp_pa
         ("[search]\ncategories = []\n", "a list of words"),
         ("[search\n", "could not be read"),
         ("search = 3\n", "must be a section"),
+        ("[judge]\nworker = 2\n", "[judge] has no setting 'worker'"),
+        ("[judge]\nworkers = 0\n", "at least 1"),
+        ("[judge]\napi_base = 8080\n", "[judge] api_base must be the address of a server"),
     ],
 )
 def test_a_bad_setting_is_named_and_not_guessed(tmp_path: Path, text: str, part: str) -> None:
