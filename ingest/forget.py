@@ -71,18 +71,22 @@ class Plan:
     def notes(self) -> list[str]:
         """What stays, in sentences."""
         notes = []
-        if self.deliveries:
+        if n := self.deliveries:
+            one = "1 other delivery of the same message stays: --copies takes it too."
             notes.append(
-                f"{_counted(self.deliveries, 'other delivery')} of the same messages stay: --copies takes them too."
+                one if n == 1 else f"{n:,} other deliveries of the same messages stay: --copies takes them too."
             )
-        if self.quoted_by:
+        if n := self.quoted_by:
+            one = "1 message of the same conversation stays that quotes or forwards lines of them."
             notes.append(
-                f"{_counted(self.quoted_by, 'message')} of these conversations that stay hold lines of them, quoted or forwarded."
+                one if n == 1 else f"{n:,} messages of the same conversations stay that quote or forward lines of them."
             )
-        if self.unclear_failures:
+        if n := self.unclear_failures:
+            one = "1 message that could not be read stays, since it may be another account's: oaken status lists it."
             notes.append(
-                f"{_counted(self.unclear_failures, 'message')} that could not be read stay: they may be another account's. "
-                "oaken status lists them."
+                one
+                if n == 1
+                else f"{n:,} messages that could not be read stay, since they may be another account's: oaken status lists them."
             )
         if self.messages:
             notes.append(AGAIN)
@@ -407,12 +411,6 @@ def _batches(conn: sqlite3.Connection, messages: list[int]) -> Iterator[list[int
 def _add(report: Report, deleted: dict[str, int]) -> None:
     for table, count in deleted.items():
         report.deleted[table] = report.deleted.get(table, 0) + count
-
-
-def _counted(number: int, what: str) -> str:
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1] + 'ies' if what.endswith('y') else what + 's'}"
 
 
 __all__ = ["Plan", "Report", "Selection", "finish", "forget", "plan", "run", "select"]
