@@ -10,7 +10,7 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import eligible, embedders, questions, rows
+from datasette_oaken import eligible, embedders, questions, rows, verdicts
 from datasette_oaken.db import OakenError, transaction
 from datasette_oaken.vector import ENCODING, generations
 
@@ -278,6 +278,8 @@ class _Run:
             threads.refresh(self.conn, stored.threads)
             store.follow_flags(self.conn, stored.placed)
             rows.index_chunks(self.conn, self._last_chunk)
+            if stored.rewritten:
+                verdicts.text_changed(self.conn, stored.rewritten)
             moved = eligible.refresh(self.conn, message_ids=stored.placed)
         for one in moved:
             sums = self.report.moved.setdefault(one.question_id, [0, 0])

@@ -38,6 +38,7 @@ class Stored:
     chunks_deleted: int = 0
     threads: set[int] = field(default_factory=set)
     placed: set[int] = field(default_factory=set)
+    rewritten: set[int] = field(default_factory=set)  # messages that say something else now
 
 
 def account(conn: sqlite3.Connection, name: str) -> None:
@@ -174,7 +175,8 @@ def replace_message(
     """The source now holds another version of this message in the same place: the row keeps its id, all else follows."""
     message = prepared.message
     stored.chunks_deleted += rows.delete_chunks(conn, [message_id])
-    _release_copies(conn, message_id)
+    stored.rewritten.add(message_id)
+    stored.placed |= _release_copies(conn, message_id)
     for table in ("message_recipients", "attachments", "message_texts", "message_sections"):
         conn.execute(f"delete from {table} where message_id = ?", (message_id,))
     stored.threads.add(conn.execute("select thread_id from messages where id = ?", (message_id,)).fetchone()[0])
@@ -206,11 +208,16 @@ def replace_message(
     stored.threads.add(thread_id)
 
 
-def _release_copies(conn: sqlite3.Connection, message_id: int) -> None:
-    """The message is about to say something else: it is no copy any more, and the oldest of its copies is the original now."""
+def _release_copies(conn: sqlite3.Connection, message_id: int) -> set[int]:
+    """The message is about to say something else: it is no copy any more, and the oldest of its copies is the original now.
+
+    Returns the messages that stand for other deliveries than before.
+    """
+    (original,) = conn.execute("select copy_of from messages where id = ?", (message_id,)).fetchone()
     conn.execute("update messages set copy_of = null where id = ?", (message_id,))
     (heir,) = conn.execute("select min(id) from messages where copy_of = ?", (message_id,)).fetchone()
     conn.execute("update messages set copy_of = nullif(?, id) where copy_of = ?", (heir, message_id))
+    return {one for one in (original, heir) if one is not None}
 
 
 def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:

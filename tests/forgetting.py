@@ -9,7 +9,7 @@ from making import rows
 
 from datasette_oaken import db, eligible, questions, readings, verdicts
 
-JUDGE = {"judge": "test:judge", "model": "m 1", "prompt_version": "1"}
+JUDGE: dict[str, Any] = {"judge": "test:judge", "model": "m 1", "prompt_version": "1"}
 
 
 def ask(conn: sqlite3.Connection, question: str = "Is it?", **options: Any) -> int:

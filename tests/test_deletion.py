@@ -264,3 +264,38 @@ def test_a_deletion_that_is_undone_leaves_all_as_it_was(tmp_path: Path) -> None:
     conn.execute("rollback")
     assert before == ("\n".join(conn.iterdump()) if db.load_vec(conn) else str(sizes(conn)))
     sound(conn)
+
+
+def test_a_message_that_is_replaced_keeps_its_verdict_as_history_and_waits_to_be_judged_again(tmp_path: Path) -> None:
+    conn = conversation(tmp_path)
+    everything, by_sam = ask(conn, "All?"), ask(conn, "Sam?", scope="from:sam")
+    for question in (everything, by_sam):
+        judge(conn, question, 1)
+        judge(conn, question, 3)
+    other = mail("At six, by the pagoda.\n", id="<1@a>", subject="Pagoda plan", sender="Kim <kim@example.org>")
+    ingest(tmp_path / "a.db", eml_folder(tmp_path / "in", {"1.eml": other}))
+    state = (
+        "select message_id, reading_sha256 is null, status, stale from recall_eligible where question_id = ? order by 1"
+    )
+    assert rows(conn, state, everything) == [(1, 1, None, 1), (2, 1, None, 0), (3, 0, "yes", 0)]
+    assert rows(conn, state, by_sam) == [(2, 1, None, 0), (3, 0, "yes", 0)], "its author is another now"
+    assert rows(conn, "select count(*) from recall_verdicts where message_id = 1") == [(2,)]
+    assert [c["what"] for c in changes(conn, everything)] == ["text"]
+    judge(conn, everything, 1, "no")
+    assert rows(conn, state, everything)[0] == (1, 0, "no", 0)
+    delete(conn, 1)
+    assert not [text for (text,) in rows(conn, "select text from recall_readings") if "pagoda" in str(text).lower()]
+
+
+def test_a_copy_that_is_replaced_is_a_saying_of_its_own_and_its_original_has_one_copy_less(tmp_path: Path) -> None:
+    first = mail("Heron.\n", id="<1@a>")
+    files = {f"{n}.eml": b"Received: from b%d\n" % n + first for n in (1, 2, 3, 4)}
+    conn, _ = ingest(tmp_path / "a.db", eml_folder(tmp_path / "in", files))
+    ask(conn)
+    asked_of = "select message_id, copies from recall_eligible order by 1"
+    assert rows(conn, asked_of) == [(1, 3)]
+    ingest(tmp_path / "a.db", eml_folder(tmp_path / "in", {"3.eml": mail("Wren.\n", id="<1@a>")}))
+    assert rows(conn, asked_of) == [(1, 2), (3, 0)]
+    ingest(tmp_path / "a.db", eml_folder(tmp_path / "in", {"1.eml": mail("Kite.\n", id="<1@a>")}))
+    assert rows(conn, asked_of) == [(1, 0), (2, 1), (3, 0)]
+    sound(conn)
