@@ -84,14 +84,27 @@ def count(conn: sqlite3.Connection, question_id: int) -> dict[str, Any]:
 
 
 def _estimate(conn: sqlite3.Connection, question: dict[str, Any]) -> dict[str, Any] | None:
-    """The estimate of the true number by the reviewed sample; null where there is none, or where a person judged it all."""
+    """The estimate of the true number by the reviewed sample; null where there is none, or where a person judged it all.
+
+    ``precision`` and ``recall`` of the judge, by the same sample: null where it does not tell.
+    """
     if question["judge"] in (None, HUMAN):
         return None
     found = strata(conn, question["id"])
     estimated = estimate(found)
     if estimated is None:
         return None
-    return asdict(estimated) | {"strata": [asdict(stratum) for stratum in found]}
+    by_name = {stratum.name: stratum for stratum in found}
+    said_yes = by_name["yes"]
+    precision = said_yes.yes / said_yes.sampled if said_yes.sampled else None
+    recall = None
+    if precision is not None and estimated.point:
+        recall = precision * said_yes.size / estimated.point
+    return asdict(estimated) | {
+        "precision": None if precision is None else round(precision, 4),
+        "recall": None if recall is None else round(recall, 4),
+        "strata": [asdict(stratum) for stratum in found],
+    }
 
 
 def sentence(answer: dict[str, Any]) -> str:

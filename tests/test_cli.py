@@ -71,7 +71,7 @@ def test_the_main_job_from_the_command_line(tmp_path: Path) -> None:
     assert (state["messages"], state["embedding"]["coverage"], state["failures"]) == (2, 1.0, [])
     levels = {f["check"]: f["level"] for f in answer("doctor", "--db", file)["findings"]}
     assert set(levels.values()) == {"ok"}
-    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 2}
+    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 2, "verdicts": 0}
 
 
 def test_a_person_reads_sentences(tmp_path: Path) -> None:

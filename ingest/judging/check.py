@@ -51,12 +51,14 @@ def checked(said: Judgement, reading: Reading) -> Judgement:
 
 def standing(quote: str, text: str) -> str | None:
     """The span of ``text`` that ``quote`` gives, as it stands there, or None."""
-    words = _plain(quote).strip(_AROUND).split()
-    if sum(c.isalnum() for word in words for c in word) < LEAST:
-        return None
-    # White space is the one thing that may differ in length; everything else is mapped a character for a character.
-    found = re.search(r"\s+".join(map(re.escape, words)), _plain(text))
-    return text[found.start() : found.end()] if found else None
+    plain = _plain(quote)
+    for words in (plain.split(), plain.strip(_AROUND).split()):  # with the marks that a model puts around it, and without
+        if sum(c.isalnum() for word in words for c in word) < LEAST:
+            return None
+        # White space is the one thing that may differ in length; everything else is mapped a character for a character.
+        if found := re.search(r"\s+".join(map(re.escape, words)), _plain(text)):
+            return text[found.start() : found.end()]
+    return None
 
 
 def _plain(text: str) -> str:
