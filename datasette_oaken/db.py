@@ -146,6 +146,8 @@ def _prepare(conn: sqlite3.Connection, path: Path, *, readonly: bool) -> None:
         )
     if empty and readonly:
         raise OakenError(f"{path} is empty. Fill it with: oaken ingest PATH_TO_MAIL --db {path}", "no_database")
+    if readonly and version < schema.VERSION:
+        _bring_up_to_date(path)
     conn.execute("pragma foreign_keys = on")
     conn.execute("pragma secure_delete = on")
     conn.execute("pragma cache_size = -32768")
@@ -167,6 +169,16 @@ def _prepare(conn: sqlite3.Connection, path: Path, *, readonly: bool) -> None:
                 version += 1
                 conn.execute(f"pragma application_id = {schema.APPLICATION_ID}")
                 conn.execute(f"pragma user_version = {version}")
+
+
+def _bring_up_to_date(path: Path) -> None:
+    """A file of an earlier version is about to be read: what reads it expects today's tables."""
+    try:
+        connect(path).close()
+    except OakenError as error:
+        raise OakenError(
+            f"{path} was written by an older Oaken and cannot be brought up to date here: {error}", "older_file"
+        ) from error
 
 
 def statements(script: str) -> Iterator[str]:
