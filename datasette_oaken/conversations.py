@@ -66,11 +66,14 @@ def unnamed(conn: sqlite3.Connection, without: Iterable[int]) -> list[tuple[str,
 
 def _head(codec: str, raw: bytes) -> bytes:
     """The header of a stored message, white space left out, as a long id may be folded."""
-    start = zlib.decompressobj().decompress(raw, _HEAD) if codec == "zlib" else raw[:_HEAD]
-    end = _END_OF_HEAD.search(start)
-    if end is None:
-        start = zlib.decompress(raw) if codec == "zlib" else raw
+    try:
+        start = zlib.decompressobj().decompress(raw, _HEAD) if codec == "zlib" else raw[:_HEAD]
         end = _END_OF_HEAD.search(start)
+        if end is None and len(start) == _HEAD:
+            start = zlib.decompress(raw) if codec == "zlib" else raw
+            end = _END_OF_HEAD.search(start)
+    except zlib.error:
+        return b""  # damaged: it names no one, and must not keep others from being forgotten
     return _SPACE.sub(b"", start[: end.start()] if end else start)
 
 

@@ -89,15 +89,16 @@ class Effect:
             if number
         ]
         gone = self.yes + self.no + self.unclear + self.error + self.not_judged
+        their = "its" if gone + self.copies == 1 else "their"
         parts = []
         if gone:
             parts.append(f"{_counted(gone, 'message', 'messages')} {why}: {', '.join(kinds)}")
         if self.copies:
             parts.append(f"{_counted(self.copies, 'second delivery', 'second deliveries')} {why}")
         if self.heirs:
-            parts.append(f"{_counted(self.heirs, 'other delivery stands', 'other deliveries stand')} in their place")
+            parts.append(f"{_counted(self.heirs, 'other delivery stands', 'other deliveries stand')} in {their} place")
         if self.rested:
-            whose = "their words" if parts else f"the words of messages {why}"
+            whose = f"{their} words" if parts else f"the words of messages {why}"
             parts.append(f"{_counted(self.rested, 'verdict', 'verdicts')} of others rested on {whose}")
         return "; ".join(parts) + "."
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,20 +16,18 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import deletion, filters, query, readings
+from datasette_oaken import deletion, filters, query
 from datasette_oaken.db import OakenError, transaction
 from datasette_oaken.settings import DEFAULT_CATEGORIES
 
 from . import locks
 from .clean_up import clean_up, is_due
 from .progress import Progress
+from .quoted_by import quoted_by
 
 BATCH = 200
 """Messages a transaction: what a kill costs at the most, and how long a reader or another writer waits."""
 _AGE = re.compile(r"\d{1,5}[dwmy]", re.ASCII)
-_QUOTE_MARKS = re.compile(r"^[\s>|]+")
-_TELLING = 20  # characters from which a line that stands in two messages is a quote rather than chance
-_MOST_LOOKED_AT = 5_000  # messages for which it is looked up who quotes them
 
 AGAIN = "Ingesting the same mail again would bring it back: delete it where it came from too."
 
@@ -76,7 +73,7 @@ class Plan:
             notes.append(
                 one if n == 1 else f"{n:,} other deliveries of the same messages stay: --copies takes them too."
             )
-        if n := self.quoted_by:
+        if n := self.quoted_by or 0:
             one = "1 message of the same conversation stays that quotes or forwards lines of them."
             notes.append(
                 one if n == 1 else f"{n:,} messages of the same conversations stay that quote or forward lines of them."
@@ -236,7 +233,7 @@ def plan(
         {row[0]: row[1] for row in accounts},
         deletion.preview(conn, messages),
         deliveries,
-        _quoted_by(conn, messages),
+        quoted_by(conn, messages),
     )
     if selection.whole_account and selection.account is not None:
         for table, condition in _ACCOUNT.items():
@@ -264,44 +261,6 @@ _ACCOUNT = {
     "accounts": "name = :account",
 }
 """What belongs to an account beside its messages, in the order in which it can go."""
-
-
-def _quoted_by(conn: sqlite3.Connection, messages: list[int]) -> int | None:
-    """How many messages of the same conversations stay and hold a line of these; None: too many to look up."""
-    if len(messages) > _MOST_LOOKED_AT:
-        return None
-    going = set(messages)
-    quoted = 0
-    for thread in {
-        row[0]
-        for row in conn.execute(
-            "select thread_id from messages where thread_id is not null and id in (select value from json_each(?))",
-            (json.dumps(messages),),
-        )
-    }:
-        there = [row[0] for row in conn.execute("select id from messages where thread_id = ?", (thread,))]
-        lines = {line for id_ in there if id_ in going for line in _lines(readings.own_words(conn, id_))}
-        quoted += sum(
-            not lines.isdisjoint(_lines(_others_words(conn, id_))) for id_ in there if id_ not in going and lines
-        )
-    return quoted
-
-
-def _others_words(conn: sqlite3.Connection, message_id: int) -> str:
-    row = conn.execute("select text from message_texts where message_id = ?", (message_id,)).fetchone()
-    text = zlib.decompress(bytes(row[0])).decode("utf-8") if row else ""
-    spans = conn.execute(
-        "select start, stop from message_sections where message_id = ? and section in ('quoted', 'forwarded')",
-        (message_id,),
-    )
-    return "\n".join(text[start:stop] for start, stop in spans)
-
-
-def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        words = " ".join(_QUOTE_MARKS.sub("", line).split())
-        if len(words) >= _TELLING:
-            yield words
 
 
 def forget(

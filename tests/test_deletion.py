@@ -100,7 +100,7 @@ def test_words_of_a_deleted_message_leave_the_readings_of_others_which_wait_to_b
     assert rows(conn, "select distinct message_id from recall_verdicts") == [(3,)]
     assert not [text for (text,) in rows(conn, "select text from recall_readings") if "pagoda" in str(text).lower()]
     assert [change["detail"] for change in changes(conn, question)] == [
-        "1 message forgotten: 1 yes; 1 verdict of others rested on their words."
+        "1 message forgotten: 1 yes; 1 verdict of others rested on its words."
     ]
     assert rows(conn, "select eligible, yes, remaining from questions_progress") == [(2, 1, 1)]
     sound(conn)
@@ -147,7 +147,7 @@ def test_a_second_delivery_takes_the_place_of_a_deleted_original(tmp_path: Path)
     assert [change["detail"] for change in changes(conn, question)] == [
         "1 message forgotten: 1 not judged.",
         "1 second delivery forgotten.",
-        "1 message forgotten: 1 yes; 1 other delivery stands in their place.",
+        "1 message forgotten: 1 yes; 1 other delivery stands in its place.",
     ]
     sound(conn)
 
@@ -299,3 +299,12 @@ def test_a_copy_that_is_replaced_is_a_saying_of_its_own_and_its_original_has_one
     ingest(tmp_path / "a.db", eml_folder(tmp_path / "in", {"1.eml": mail("Kite.\n", id="<1@a>")}))
     assert rows(conn, asked_of) == [(1, 0), (2, 1), (3, 0)]
     sound(conn)
+
+
+def test_what_is_damaged_can_be_forgotten_and_keeps_no_one_else_from_it(tmp_path: Path) -> None:
+    conn = conversation(tmp_path)
+    conn.execute("update raw_messages set raw = zeroblob(40)")
+    conn.execute("update message_texts set text = zeroblob(40)")
+    delete(conn, 1)
+    delete(conn, 2)
+    assert rows(conn, "select id from messages") == [(3,)]
