@@ -22,14 +22,17 @@ from datasette.utils.sqlite import sqlite3
 from forgetting import ask, content, judge, sound
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import Plain
 from making import SHARED, eml_folder, ingest, mail, mbox, rows
 from test_cli import answer, oaken
 
-from datasette_oaken import db, deletion, embedders, search, vector, verdicts
+from datasette_oaken import db, deletion, embedders, questions, readings, search, vector, verdicts
 from datasette_oaken.db import OakenError
 from ingest import clean_up, doctor, forget, locks, store
 from ingest.embed import embed
 from ingest.forget import Selection
+from ingest.judging.base import Judgement
+from ingest.judging.run import judge_all
 
 
 class Scattered:
@@ -596,3 +599,39 @@ def told(conn: sqlite3.Connection) -> list[list[tuple[object, ...]]]:
             "select eligible, remaining, copies from questions_progress",
         )
     ]
+
+
+def test_what_is_forgotten_while_it_is_judged_or_embedded_is_not_stored_afterwards(tmp_path: Path) -> None:
+    folder = eml_folder(
+        tmp_path / "in",
+        {
+            "1.eml": mail("Meet me at the qzpagoda.\n", id="<1@a>", subject="Friday"),
+            "2.eml": mail("I will.\n", id="<2@a>", subject="Re: Friday", headers=["In-Reply-To: <1@a>"]),
+            "3.eml": mail("Something else.\n", id="<3@a>"),
+        },
+    )
+    path = tmp_path / "a.db"
+    conn, _ = ingest(path, folder)
+    other = db.connect(path)
+    with db.transaction(conn):
+        question = questions.ask(conn, "Is it?")
+
+    def meddling(reading: readings.Reading) -> Judgement:
+        if "qzpagoda" in reading.before:
+            forgetting(other, path, 1)
+        return Judgement("no", "qzpagoda is in what was read" if "qzpagoda" in reading.text else "it is not")
+
+    report = judge_all(conn, path, question, Plain(meddling), order="oldest", quiet=True)
+    assert (report.judged_now, report.dropped) == (1, 2), "neither the forgotten one nor the one that was read with it"
+    assert "qzpagoda" not in repr(content(conn))
+
+    class Meddling(Scattered):
+        def embed_documents(self, texts: Sequence[str]) -> Iterator[np.ndarray]:
+            forgetting(other, path, 3)
+            return super().embed_documents(texts)
+
+    assert embed(conn, path, quiet=True, embedder=Meddling()).backlog == 0
+    assert rows(conn, "select message_id from recall_vectors join recall_chunks on id = chunk_id") == [(2,)]
+    assert forget.finish(conn, path, quiet=True).due == []
+    assert in_bytes(path, [b"qzpagoda", b"Something else", b"someth"]) == []
+    sound(conn)

@@ -20,8 +20,10 @@ from typing import Any
 import pytest
 
 from datasette_oaken import db
+from datasette_oaken.vector import signs
 from ingest import pipeline
 from ingest.embed import embed
+from ingest.forget import finish
 from ingest.sources import detect
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -271,3 +273,37 @@ def test_vectors_made_without_the_extension_answer_once_it_is_there(folder: Path
     conn.close()
     answer = find(folder, PARAPHRASE, "vector")
     assert (ids(answer)[0], answer["degraded"]) == ("<m1@example.org>", False)
+
+
+def test_forgetting_on_the_oldest_sqlite_leaves_no_word_in_the_file(oldest: str, folder: Path) -> None:
+    before, told, checkup, gone = oaken(
+        oldest,
+        "",
+        ["ingest", "mail.mbox"],
+        ["forget", "2", "--yes"],
+        ["doctor"],
+        ["search", "boiler", "--mode", "keyword"],
+        cwd=folder,
+    )
+    assert (before["added"], told["forgotten"], told["clean"], ids(gone), found(checkup)) == (3, 1, True, [], [])
+    assert [word for word in (b"boiler", b"plumber", b"rook@") if word in (folder / "oaken.db").read_bytes()] == []
+
+
+def test_vectors_forgotten_without_the_extension_are_due_until_it_is_there(folder: Path) -> None:
+    with contextlib.closing(db.sqlite3.connect(":memory:")) as conn:
+        if db.load_vec(conn) is not None:
+            pytest.skip("no SQLite here loads extensions")
+    path = folder / "oaken.db"
+    conn = db.connect(path, create=True)
+    pipeline.ingest(conn, path, [detect(folder / "mail.mbox")], processes=0, quiet=True)
+    embed(conn, path, quiet=True)
+    (vector,) = conn.execute(
+        "select embedding from recall_vectors join recall_chunks on id = chunk_id where message_id = 2"
+    ).fetchone()
+    conn.close()
+    told, checkup = oaken(sys.executable, MISSING + CONNECT, ["forget", "2", "--yes"], ["doctor"], cwd=folder)
+    assert (told["forgotten"], told["clean"], "sqlite-vec" in told["due"][0]) == (1, False, True)
+    assert [f["advice"] for f in checkup["findings"] if f["check"] == "forgotten"] == ["oaken forget --finish"]
+    assert bytes(vector) not in path.read_bytes() and signs(bytes(vector)) in path.read_bytes()
+    assert finish(db.connect(path), path, quiet=True).due == []
+    assert signs(bytes(vector)) not in path.read_bytes()
