@@ -52,7 +52,10 @@ def checked(said: Judgement, reading: Reading) -> Judgement:
 def standing(quote: str, text: str) -> str | None:
     """The span of ``text`` that ``quote`` gives, as it stands there, or None."""
     plain = _plain(quote)
-    for words in (plain.split(), plain.strip(_AROUND).split()):  # with the marks that a model puts around it, and without
+    for words in (
+        plain.split(),
+        plain.strip(_AROUND).split(),
+    ):  # with the marks that a model puts around it, and without
         if sum(c.isalnum() for word in words for c in word) < LEAST:
             return None
         # White space is the one thing that may differ in length; everything else is mapped a character for a character.
