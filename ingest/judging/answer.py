@@ -28,7 +28,10 @@ SCHEMA: dict[str, Any] = {
 
 MOST = 4_000
 """Characters that are kept of each text."""
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_OBJECT = re.compile(r"\{\s*[\"}]")
+_MOST_TRIES = 50
+"""Objects that are looked at: an answer is one."""
 
 
 class BadAnswer(Exception):
@@ -50,29 +53,34 @@ def read(text: str) -> Judgement:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects in ``text``, in order."""
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    tries = 0
-    while at >= 0 and tries < 50:  # a text of nothing but braces is no answer
-        tries += 1
+    """The outermost JSON objects in ``text``, in order. Raises BadAnswer where one is broken: what stands whole beside it may be
+    what the model quotes of a message, not what it says."""
+    decoder = json.JSONDecoder(object_pairs_hook=_once)
+    at = 0
+    for _ in range(_MOST_TRIES):
+        found = _OBJECT.search(text, at)
+        if found is None:
+            return
         try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if isinstance(value, dict):
-                yield value
-        at = text.find("{", end)
+            value, at = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError) as error:
+            raise BadAnswer(f"Its JSON is broken: {error}"[:300]) from None
+        yield value
+    raise BadAnswer("There are too many objects in it.")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a field stands twice")
+    return value
 
 
 def _problem(answer: dict[str, Any]) -> str | None:
     """What is wrong with an object, or None."""
     from jsonschema import Draft202012Validator
 
-    error = next(
-        iter(sorted(Draft202012Validator(SCHEMA).iter_errors(answer), key=lambda e: list(map(str, e.path)))), None
-    )
+    error = next(Draft202012Validator(SCHEMA).iter_errors(answer), None)
     if error is None:
         return None
     where = ".".join(map(str, error.path))

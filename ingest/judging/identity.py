@@ -7,53 +7,64 @@ from __future__ import annotations
 
 import hashlib
 import json
-import urllib.request
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from .locality import OLLAMA, host_in, is_loopback, ollama_address
+from .client import get_json
+from .locality import address_of, host_in, is_loopback
 
 _ENDS = 1_000_000
 """Bytes of a model's file, at either end, that its digest is of: the whole may be tens of gigabytes."""
-_CHANGING = ("created", "modified_at", "status", "permission", "owned_by", "loaded")
+_TELLING = ("ftype", "n_params", "n_vocab", "n_embd", "size", "vocab_type", "max_model_len", "root")
+"""What servers say of a model that stays the same for as long as the model does."""
 
 
-def identity(model: Any, *, api_base: str | None = None, seconds: float = 10.0) -> str:
+def identity(model: Any) -> str:
     """``NAME (DIGEST)``, ``NAME (PACKAGE VERSION)`` or the bare name."""
     name = getattr(model, "model_name", None) or model.model_id
-    package = type(model).__module__.partition(".")[0]
-    more = None
-    if api_base:
-        more = _of_server(api_base, name, min(seconds, 10.0))
-    elif package == OLLAMA:
-        more = _of_ollama(name)
-    elif path := next((getattr(model, at) for at in ("model_path", "path", "_path") if getattr(model, at, None)), None):
-        more = _of_file(Path(str(path)))
-    more = more or _of_package(package)
-    return f"{name} ({more})" if more else str(name)
+    address = address_of(model)
+    path = next((getattr(model, at) for at in ("model_path", "path", "_path") if getattr(model, at, None)), None)
+    known: str | None = None
+    if address is not None:
+        if is_loopback(host_in(address)):
+            known = _of_ollama(address, name) or _of_server(address, name)
+    elif path is not None:
+        known = _of_file(Path(str(path)))
+    known = known or _of_package(type(model).__module__.partition(".")[0])
+    return f"{name} ({known})" if known else str(name)
 
 
-def _of_server(api_base: str, name: str, seconds: float) -> str | None:
-    """A digest of what an OpenAI-compatible server says of the model (llama.cpp: its size and parameters), if it is here."""
-    if not is_loopback(host_in(api_base)):
-        return None
-    listed = _get(f"{api_base.rstrip('/')}/models", seconds)
-    entries = (listed or {}).get("data") if isinstance(listed, dict) else None
-    if not isinstance(entries, list):
-        return None
-    of_name = [e for e in entries if isinstance(e, dict) and e.get("id") == name] or entries[:1]
-    if not of_name or not isinstance(of_name[0], dict):
-        return None
-    return _digest({key: value for key, value in of_name[0].items() if key not in _CHANGING})
-
-
-def _of_ollama(name: str) -> str | None:
-    listed = _get(f"{ollama_address().rstrip('/')}/api/tags", 5.0)
-    for entry in (listed or {}).get("models", []) if isinstance(listed, dict) else []:
+def _of_ollama(address: str, name: str) -> str | None:
+    base = urlsplit(address)
+    for entry in _listed(f"{base.scheme}://{base.netloc}/api/tags", "models"):
         if entry.get("name") in (name, f"{name}:latest") and entry.get("digest"):
             return str(entry["digest"]).removeprefix("sha256:")[:12]
     return None
+
+
+def _of_server(address: str, name: str) -> str | None:
+    """The digest of the file that llama.cpp says it serves, or of what any server says of the model."""
+    base = address.rstrip("/")
+    told = get_json(f"{base.removesuffix('/v1')}/props")
+    path = told.get("model_path") if isinstance(told, dict) else None
+    if isinstance(path, str) and (of_file := _of_file(Path(path))):
+        return of_file
+    entries = _listed(f"{base}/models", "data")
+    for entry in [e for e in entries if e.get("id") == name] or entries[:1]:
+        every = {**entry, **(entry["meta"] if isinstance(entry.get("meta"), dict) else {})}
+        telling = {key: every[key] for key in _TELLING if key in every}
+        if telling:
+            telling["file"] = Path(str(entry.get("id"))).name
+            return hashlib.sha256(json.dumps(telling, sort_keys=True).encode()).hexdigest()[:12]
+    return None
+
+
+def _listed(address: str, key: str) -> list[dict[str, Any]]:
+    answer = get_json(address)
+    entries = answer.get(key) if isinstance(answer, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _of_file(path: Path) -> str | None:
@@ -72,21 +83,3 @@ def _of_package(package: str) -> str | None:
     for distribution in metadata.packages_distributions().get(package, []):
         return f"{distribution} {metadata.version(distribution)}"
     return None
-
-
-def _get(address: str, seconds: float) -> Any:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
-    try:
-        with opener.open(address, timeout=seconds) as response:
-            return json.loads(response.read(1_000_000))
-    except (OSError, ValueError):
-        return None
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]

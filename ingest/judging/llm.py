@@ -1,13 +1,12 @@
 """The judge ``llm:MODEL``: a language model through the llm package, on this machine unless a host was allowed by name.
 
 Asked at temperature 0, held to a JSON schema where the model can be, given one chance to repair an answer. What goes wrong with
-one message is an error of that message; a server that is gone stops the run.
+one message is an error of that message; a server that is gone stops the run. Nothing is written to llm's own log.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +16,20 @@ from datasette_oaken.settings import JudgeSettings
 
 from . import answer, prompt
 from .base import Judgement
+from .client import keep_to_its_host
 from .identity import identity
 from .locality import allowed, host_of
 
 GIVE_UP_AFTER = 3
 """Messages in a row that no server answered: more of them would only be more errors."""
-_UNANSWERED = ("APIConnectionError", "ConnectError", "ConnectionError", "ConnectionRefusedError", "AuthenticationError")
-_UNANSWERED += ("PermissionDeniedError", "NotFoundError", "NeedsKeyException")
+_UNANSWERED = frozenset(
+    "APIConnectionError ConnectError ConnectTimeout ConnectionError ConnectionRefusedError NeedsKeyException".split()
+)
 """Exceptions, by name, that say that the next message will fare no better. Named, since each plugin has its own library's."""
-_LIMITS = ("max_tokens", "num_predict", "max_output_tokens")
+_UNANSWERED_STATUS = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 404, 407, 429, 502, 503, 504})
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
+_PROMPT_CHARS = 4_000
+"""Of instructions, beside the reading."""
 
 
 class TooLong(Exception):
@@ -44,43 +48,37 @@ def get_model_judge(name: str, *, allow_remote: str | None, settings: JudgeSetti
         raise OakenError(
             f"Judging by a model needs the package {error.name}: pip install 'datasette-oaken[judge]'", "no_judge"
         ) from error
+    if not name:
+        raise OakenError("Say which model: llm:MODEL. `llm models` lists those that llm knows.", "no_judge")
     if settings.api_base:
         model = _of_server(name, settings.api_base)
     else:
         try:
             model = llm.get_model(name)
         except Exception as error:  # what a plugin raises while it is loaded is its own
-            known = sorted({one.model_id for one in _models() if host_of(one) is None})
-            raise OakenError(
-                f"llm has no model {name!r} ({error}). "
-                + (
-                    f"On this machine: {', '.join(known)}."
-                    if known
-                    else "It knows none on this machine: see docs/judges.md."
-                ),
-                "no_judge",
-            ) from error
+            raise OakenError(f"llm has no model {name!r} ({error}). {_known()}", "no_judge") from error
     return ModelJudge(name, model, allowed(host_of(model), allow_remote, f"llm:{name}"), settings)
 
 
-def _models() -> list[Any]:
+def _known() -> str:
     import llm
 
     try:
-        return llm.get_models()
+        here = sorted(model.model_id for model in llm.get_models() if host_of(model) is None)
     except Exception:
-        return []
+        here = []
+    if here:
+        return f"On this machine it knows {', '.join(here)}."
+    return "It knows none on this machine; docs/judges.md says how to set one up."
 
 
 def _of_server(name: str, api_base: str) -> Any:
-    """llm's own model of an OpenAI-compatible server, such as llama.cpp's or LM Studio's."""
+    """llm's own model of an OpenAI-compatible server, such as llama.cpp's or LM Studio's. No key of the environment goes there."""
     from llm.default_plugins.openai_models import Chat
 
-    class Here(Chat):
-        needs_key = ""
-        key_env_var = None
-
-    return Here(name, model_name=name, api_base=api_base, supports_schema=True)
+    model = Chat(name, model_name=name, api_base=api_base, supports_schema=True)
+    model.needs_key = ""
+    return model
 
 
 class ModelJudge:
@@ -92,11 +90,11 @@ class ModelJudge:
         self.name, self.remote_host, self.workers = f"llm:{name}", remote_host, settings.workers
         self._model, self._settings = model, settings
         self._lock, self._unanswered = threading.Lock(), 0
-        if hasattr(model, "get_client"):
-            _keep_to_its_host(model, local=remote_host is None, seconds=settings.timeout_seconds)
-        self.model = identity(model, api_base=getattr(model, "api_base", None), seconds=settings.timeout_seconds)
-        self._schema = bool(getattr(model, "supports_schema", False))
+        keep_to_its_host(model, settings.timeout_seconds)
+        self.model = identity(model)
         self._options = _options(model, settings)
+        if getattr(model, "supports_schema", False):
+            self._options["schema"] = answer.SCHEMA
 
     def judge(self, question: str, criterion: str, reading: Reading) -> Judgement:
         """One message; an error where no valid answer came, after one repair. Raises OakenError judge_unavailable."""
@@ -108,11 +106,9 @@ class ModelJudge:
             except answer.BadAnswer as bad:
                 said = answer.read(self._ask(system, f"{user}\n\n{prompt.repair(text, str(bad))}"))
         except answer.BadAnswer as bad:
-            return Judgement("error", error=f"The model's answer could not be used, nor its second one: {bad}"[:500])
+            said = Judgement("error", error=f"The model's answer could not be used, nor its second one. {bad}"[:500])
         except OakenError:
             raise
-        except TooLong as late:
-            return Judgement("error", error=str(late))
         except Exception as error:
             return self._failed(error)
         with self._lock:
@@ -120,79 +116,99 @@ class ModelJudge:
         return said
 
     def _failed(self, error: Exception) -> Judgement:
+        """The error of one message; after several in a row to which no server answered, the end of the run."""
+        chain = _chain(error)
+        for cause in chain:
+            if isinstance(cause, OakenError):
+                raise cause
         told = f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
-        if any(kind.__name__ in _UNANSWERED for kind in type(error).__mro__) and not isinstance(error, TimeoutError):
-            with self._lock:
-                self._unanswered += 1
-                if self._unanswered >= GIVE_UP_AFTER:
-                    raise OakenError(
-                        f"The model does not answer ({told}). Start it, and run the same command again with --retry-errors.",
-                        "judge_unavailable",
-                    ) from error
-        else:
-            with self._lock:
-                self._unanswered = 0
+        if isinstance(error, AttributeError | TypeError | LookupError | ValueError):
+            told = f"What the server answered is not understood. {told}"
+        names = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
+        lost = getattr(error, "status_code", None) in _UNANSWERED_STATUS
+        # An answer that is late is late for this message; a connection that is not made in time is no connection.
+        late = any("Timeout" in name for name in names) and "ConnectTimeout" not in names
+        with self._lock:
+            self._unanswered = self._unanswered + 1 if lost or (names & _UNANSWERED and not late) else 0
+            gone = self._unanswered >= GIVE_UP_AFTER
+        if gone:
+            raise OakenError(
+                f"The model does not answer ({told}). When it does, run the same command again with --retry-errors.",
+                "judge_unavailable",
+            ) from error
+        if late or isinstance(error, TooLong):
+            told = f"The model took longer than {self._settings.timeout_seconds:g} seconds."
         return Judgement("error", error=told)
 
     def _ask(self, system: str, user: str) -> str:
         return _within(self._settings.timeout_seconds, lambda: self._prompt(system, user))
 
     def _prompt(self, system: str, user: str) -> str:
-        if self._schema:
+        while True:
+            options = self._options
+            if "num_ctx" in options:  # Ollama cuts a prompt that is longer, and says nothing
+                needed = len((system + user).encode()) // 2 + self._settings.max_tokens
+                options = options | {"num_ctx": max(options["num_ctx"], -(-needed // 4096) * 4096)}
             try:
-                return str(
-                    self._model.prompt(user, system=system, schema=answer.SCHEMA, stream=False, **self._options).text()
-                )
+                return str(self._model.prompt(user, system=system, stream=False, **options).text())
             except Exception as error:
-                # Some servers know no schema: the answer is checked against it here in any case.
-                if type(error).__name__ != "BadRequestError" or (
-                    "format" not in str(error) and "schema" not in str(error)
-                ):
+                refused = _refused(error, options)
+                if refused is None:
                     raise
-                self._schema = False
-        return str(self._model.prompt(user, system=system, stream=False, **self._options).text())
+                self._options = {name: value for name, value in self._options.items() if name != refused}
+
+
+def _refused(error: Exception, options: dict[str, Any]) -> str | None:
+    """The option that a server refused a prompt for: not all know a schema, or may be told a temperature.
+
+    What the schema would hold the model to is checked in any case.
+    """
+    if getattr(error, "status_code", None) not in (400, 422):
+        return None
+    told = str(error).lower()
+    names = {"schema": ("schema", "response_format"), "temperature": ("temperature",)}
+    return next((name for name, words in names.items() if name in options and any(w in told for w in words)), None)
 
 
 def _options(model: Any, settings: JudgeSettings) -> dict[str, Any]:
-    """Temperature 0 and a bound on the answer, by the names that the model has for them."""
+    """Temperature 0, a bound on the answer and room for the prompt, by the names that the model has for them."""
     fields = getattr(model.Options, "model_fields", {})
     options: dict[str, Any] = {"temperature": 0} if "temperature" in fields else {}
     limit = next((name for name in _LIMITS if name in fields), None)
-    return options | ({limit: settings.max_tokens} if limit else {})
+    if limit:
+        options[limit] = settings.max_tokens
+    if "num_ctx" in fields:
+        room = (settings.reading_chars + settings.context_chars + _PROMPT_CHARS) // 2 + settings.max_tokens
+        options["num_ctx"] = -(-room // 4096) * 4096
+    return options
 
 
-def _keep_to_its_host(model: Any, *, local: bool, seconds: float) -> None:
-    """Make an OpenAI client that follows no redirect and, for a model here, no proxy: neither may carry mail elsewhere."""
-    import openai
-
-    http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not local, timeout=seconds)
-    client_of = model.get_client
-
-    def get_client(key: Any, *, async_: bool = False) -> Any:
-        return client_of(key, async_=async_).with_options(http_client=http, timeout=seconds, max_retries=0)
-
-    model.get_client = get_client
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception and what it came of."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__
+    return chain
 
 
 def _within(seconds: float, work: Callable[[], str]) -> str:
     """What ``work`` returns, or TooLong. It runs on a thread of its own, since not every model can be interrupted."""
     result: list[str] = []
-    failure: list[BaseException] = []
+    failure: list[Exception] = []
 
     def run() -> None:
         try:
             result.append(work())
-        except BaseException as error:
+        except Exception as error:
             failure.append(error)
 
     thread = threading.Thread(target=run, daemon=True, name="oaken model")
-    began = time.monotonic()
     thread.start()
     thread.join(seconds)
     if failure:
-        if "Timeout" in type(failure[0]).__name__:
-            raise TooLong(f"The model took longer than {seconds:g} seconds.") from failure[0]
         raise failure[0]
     if not result:
-        raise TooLong(f"The model took longer than {time.monotonic() - began:.0f} seconds.")
+        raise TooLong
     return result[0]

@@ -3,17 +3,26 @@
 Mail is untrusted. Question and criterion stand outside the fence, before it and again after it; everything of the mail stands
 inside, and the line of the fence is made from the reading's own hash, so that no message can close it: whoever writes a message
 would have to know the hash of a text that holds that hash. The conversation before has a fence of its own.
+
+A second way out is closed too: ``<|im_end|>`` and its like. A model's server reads these as the ends of turns wherever they
+stand, so that a message with one could speak as the system. They are broken by a space.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 from datasette_oaken.readings import Reading
 
 PROMPT_VERSION = "1"
 """Verdicts of another version are stale: change it with any change of what is written here."""
+
+_CONTROL = re.compile(
+    r"<(?=[|｜])|(?<=[|｜])(?=>)|<(?=/?\w+>)|<(?=<)|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+|IMG\w*)\])"
+)
+"""Where what models know as control tokens begins: ``<|…|>``, ``<s>``, ``<end_of_turn>``, ``<<SYS>>``, ``[INST]``."""
 
 SYSTEM = """\
 You judge one e-mail message against one question. The answers are counted, and someone will be quoted on the count.
@@ -42,8 +51,8 @@ def build(question: str, criterion: str, reading: Reading) -> tuple[str, str]:
     asked = f"QUESTION: {question}" + (f"\nA YES MEANS: {criterion}" if criterion else "")
     parts = [asked]
     if reading.before:
-        parts.append(f"{line} BEGIN CONVERSATION\n{reading.before}\n{line} END CONVERSATION")
-    parts.append(f"{line} BEGIN MESSAGE\n{reading.own}\n{line} END MESSAGE")
+        parts.append(f"{line} BEGIN CONVERSATION\n{plain(reading.before)}\n{line} END CONVERSATION")
+    parts.append(f"{line} BEGIN MESSAGE\n{plain(reading.own)}\n{line} END MESSAGE")
     parts.append(f"The mail has ended. Judge the message against this question, and by these words only.\n{asked}")
     parts.append(_ANSWER)
     return SYSTEM, "\n\n".join(parts)
@@ -51,12 +60,17 @@ def build(question: str, criterion: str, reading: Reading) -> tuple[str, str]:
 
 def repair(text: str, problem: str) -> str:
     """What a model is asked after an answer that could not be read: once, with what was wrong."""
-    return f"Your answer could not be used: {problem}\n\nYour answer was:\n{text[:2000]}\n\n{_ANSWER}"
+    return f"Your answer could not be used: {problem}\n\nYour answer was:\n{plain(text[:2000])}\n\n{_ANSWER}"
+
+
+def plain(text: str) -> str:
+    """Text without control tokens: each is there to be read, broken by a space."""
+    return _CONTROL.sub(lambda found: f"{found[0]} ", text)
 
 
 def fence(reading: Reading) -> str:
     """A line that stands nowhere in the reading, in any spelling of its characters, and is the same each time."""
-    folded = unicodedata.normalize("NFKC", reading.text).casefold()
+    folded = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", reading.text).casefold()))
     number = 0
     while True:
         line = hashlib.sha256(f"{reading.sha256} {number}".encode()).hexdigest()[:20]
