@@ -635,3 +635,43 @@ def test_what_is_forgotten_while_it_is_judged_or_embedded_is_not_stored_afterwar
     assert forget.finish(conn, path, quiet=True).due == []
     assert in_bytes(path, [b"qzpagoda", b"Something else", b"someth"]) == []
     sound(conn)
+
+
+def test_what_someone_writes_while_the_file_is_written_anew_is_not_lost(
+    archive: tuple[sqlite3.Connection, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn, path = archive
+    other = db.connect(path)
+    with db.transaction(conn):
+        deletion.delete_messages(conn, rare(conn))
+    copies = 0
+
+    class Meddled(sqlite3.Connection):
+        """The copy that is put back: opened just when someone else marks a message as read."""
+
+        def backup(self, *arguments: Any, **options: Any) -> None:
+            nonlocal copies
+            copies += 1
+            if copies <= meddle:
+                other.execute("update message_state set is_read = 1, priority = ? where message_id = 1", (copies,))
+            super().backup(*arguments, **options)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(clean_up.sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Meddled, **k}))
+    meddle = 99
+    report = forget.finish(conn, path, quiet=True)
+    assert (copies, len(report.due), "again and again" in report.due[0]) == (3, 1, True)
+    assert rows(conn, "select priority from message_state where message_id = 1") == [(3,)]
+    meddle, copies = 1, 0
+    assert forget.finish(conn, path, quiet=True).due == []
+    assert (copies, rows(conn, "select is_read, priority from message_state where message_id = 1")) == (2, [(1, 1)])
+    assert in_bytes(path, [b"jxbodi", b"qwhost"]) == []
+    assert sorted(one.name for one in path.parent.glob("*.anew")) == []
+    sound(conn)
+
+
+def test_a_copy_that_a_killed_run_left_is_taken_away(archive: tuple[sqlite3.Connection, Path]) -> None:
+    conn, path = archive
+    path.with_name("a.db.anew").write_bytes(b"jxbodied")
+    forgetting(conn, path, *rare(conn))
+    assert not path.with_name("a.db.anew").exists()
