@@ -76,8 +76,8 @@ def _of_server(name: str, api_base: str) -> Any:
     """llm's own model of an OpenAI-compatible server, such as llama.cpp's or LM Studio's. No key of the environment goes there."""
     from llm.default_plugins.openai_models import Chat
 
-    model = Chat(name, model_name=name, api_base=api_base, supports_schema=True)
-    model.needs_key = ""
+    model: Any = Chat(name, model_name=name, api_base=api_base, supports_schema=True)
+    model.needs_key = None
     return model
 
 
