@@ -278,3 +278,63 @@ def text_changed(conn: sqlite3.Connection, message_ids: Iterable[int]) -> None:
             "text",
             f"{len(these_ids):,} {'messages say' if several else 'message says'} something else now.",
         )
+
+
+def say(
+    conn: sqlite3.Connection,
+    question_id: int,
+    message_id: int,
+    yes: bool | None,
+    *,
+    note: str = "",
+    reviewer: str | None = None,
+    own_chars: int = readings.OWN_CHARS,
+    context_chars: int = readings.CONTEXT_CHARS,
+) -> dict[str, Any]:
+    """A person's answer about a message, whether or not it was judged; None takes back what they said.
+
+    Returns what the judge said: verdict_id, judged_status (None: not judged), quote, reasoning. Raises OakenError no_question,
+    not_eligible.
+    """
+    row = conn.execute(
+        "select verdict_id, status from recall_eligible where question_id = ? and message_id = ?",
+        (question_id, message_id),
+    ).fetchone()
+    if row is None:
+        raise OakenError(f"Question {question_id} is not asked of message {message_id}.", "not_eligible")
+    verdict_id = row["verdict_id"]
+    if yes is None:
+        if verdict_id is not None:
+            _take_back(conn, question_id, message_id)
+    elif verdict_id is None:
+        verdict_id = answer(
+            conn,
+            question_id,
+            message_id,
+            yes,
+            note=note,
+            reviewer=reviewer,
+            own_chars=own_chars,
+            context_chars=context_chars,
+        )
+    else:
+        (said,) = conn.execute("select verdict from recall_verdicts where id = ?", (verdict_id,)).fetchone()
+        review(
+            conn, verdict_id, agrees=said is not None and bool(said) == yes, answer=yes, note=note, reviewer=reviewer
+        )
+    found = conn.execute(
+        "select id as verdict_id, status as judged_status, quote, reasoning from recall_verdicts where id = ?",
+        (verdict_id,),
+    ).fetchone()
+    told = dict(found) if found else {"verdict_id": None, "judged_status": None, "quote": None, "reasoning": None}
+    return told | {"judged_status": row["status"]}
+
+
+def _take_back(conn: sqlite3.Connection, question_id: int, message_id: int) -> None:
+    """Everything that a person said of a message, on whichever judge's verdict they said it."""
+    for row in conn.execute(
+        "select v.id from recall_verdicts v where v.question_id = ? and v.message_id = ?"
+        " and (v.judge = ? or exists (select 1 from recall_reviews r where r.verdict_id = v.id))",
+        (question_id, message_id, HUMAN),
+    ).fetchall():
+        withdraw(conn, row[0])

@@ -1,0 +1,145 @@
+"""Verdicts as the pages and the API list them: filtered, a page at a time, and one with everything that it rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from datasette.utils.sqlite import sqlite3
+
+from . import readings
+from .db import OakenError
+from .messages import message_url
+
+STATUSES = ("yes", "no", "unclear", "error", "not_judged")
+LIMIT = 50
+_STATUS = "case e.answer when 1 then 'yes' when 0 then 'no' else coalesce(e.status, 'not_judged') end"
+_WHEN = "coalesce(m.sent_at, '')"
+_LISTED = f"""
+  select m.id as message_id, m.sent_at as date, m.from_name, m.from_address, m.subject, m.thread_id, {_STATUS} as status,
+    e.status as judged_status, e.answer, e.stale, e.copies, e.verdict_id, v.quote, v.reasoning, v.considerations, v.error,
+    v.judge, v.model, v.prompt_version, v.judged_at, v.reading_sha256
+  from recall_eligible e join messages m on m.id = e.message_id left join recall_verdicts v on v.id = e.verdict_id
+  where e.question_id = ?
+"""
+
+
+def verdict_url(verdict_id: int) -> str:
+    """Where the site shows a verdict, before any ``base_url``."""
+    return f"/-/oaken/verdicts/{verdict_id}"
+
+
+def listed(
+    conn: sqlite3.Connection,
+    question_id: int,
+    *,
+    status: str | None = None,
+    sender: str | None = None,
+    month: str | None = None,
+    reviewed: bool | None = None,
+    after: str | None = None,
+    limit: int = LIMIT,
+) -> dict[str, Any]:
+    """What a question is asked of, the newest first, those with no date last: ``verdicts`` and ``next``.
+
+    ``status``: one of STATUSES, as it counts. ``sender``: a part of a name or address. ``month``: ``2024-03``, a year, or ``none``
+    for messages with no date. ``reviewed``: whether a person answered. ``after``: the ``next`` of the page before.
+
+    Raises OakenError bad_request for a status or a token that is none.
+    """
+    sql, values = _LISTED, [question_id]
+    if status is not None:
+        if status not in STATUSES:
+            raise OakenError(f"There is no status {status!r}; there are {', '.join(STATUSES)}.", "bad_request")
+        sql += f" and {_STATUS} = ?"
+        values.append(status)  # type: ignore[arg-type]
+    if sender:
+        like = "%" + sender.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        sql += " and (m.from_address like ? escape '\\' or m.from_name like ? escape '\\')"
+        values += [like, like]  # type: ignore[list-item]
+    if month == "none":
+        sql += " and m.sent_at is null"
+    elif month:
+        sql += " and m.sent_at >= ? and m.sent_at < ?"
+        values += [month, month + "~"]  # type: ignore[list-item]
+    if reviewed is not None:
+        sql += f" and e.answer is {'not ' if reviewed else ''}null"
+    if after:
+        when, _, last = after.rpartition("~")
+        if not (last.isascii() and last.isdigit() and len(last) < 19):
+            raise OakenError("This is not the next of a page of verdicts.", "bad_request")
+        sql += f" and ({_WHEN} < ? or ({_WHEN} = ? and m.id < ?))"
+        values += [when, when, int(last)]  # type: ignore[list-item]
+    rows = conn.execute(f"{sql} order by {_WHEN} desc, m.id desc limit ?", [*values, limit + 1]).fetchall()
+    verdicts = [_item(row) for row in rows[:limit]]
+    going_on = len(rows) > limit
+    return {
+        "verdicts": verdicts,
+        "returned": len(verdicts),
+        "truncated": going_on,
+        "next": f"{verdicts[-1]['date'] or ''}~{verdicts[-1]['message_id']}" if going_on else None,
+    }
+
+
+def _item(row: sqlite3.Row) -> dict[str, Any]:
+    item = dict(row)
+    person = {"name": item.pop("from_name"), "address": item.pop("from_address")}
+    at = f"?verdict={item['verdict_id']}#quote" if item["quote"] else ""
+    return item | {
+        "from": person,
+        "answer": None if item["answer"] is None else bool(item["answer"]),
+        "stale": bool(item["stale"]),
+        "message_url": message_url(item["message_id"]) + at,
+        "url": verdict_url(item["verdict_id"]) if item["verdict_id"] else None,
+    }
+
+
+def one(conn: sqlite3.Connection, verdict_id: int) -> dict[str, Any] | None:
+    """A verdict with its reading, reviews and everything else that was judged of the message for this question; or None.
+
+    ``counts``: it is the one that counts. ``reading``: text, before, own, left_out, and ``marked``, the own part cut into what
+    stands before the quote, the quote, and what stands after it.
+    """
+    row = conn.execute(
+        "select v.*, m.sent_at as date, m.subject, m.from_name, m.from_address, m.internet_message_id, r.sha256 as raw_sha256,"
+        " e.verdict_id is v.id as counts, e.answer as person from recall_verdicts v"
+        " left join messages m on m.id = v.message_id left join raw_messages r on r.message_id = v.message_id"
+        " left join recall_eligible e on e.question_id = v.question_id and e.message_id = v.message_id where v.id = ?",
+        (verdict_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    verdict = {key: row[key] for key in row.keys() if key not in ("from_name", "from_address", "basis")}  # noqa: SIM118
+    reading = readings.load(conn, verdict["reading_sha256"])
+    reviews = conn.execute(
+        "select agrees, answer, note, reviewer, reviewed_at from recall_reviews where verdict_id = ? order by id",
+        (verdict_id,),
+    )
+    others = conn.execute(
+        "select id as verdict_id, judge, model, prompt_version, status, question, criterion, reading_sha256, judged_at"
+        " from recall_verdicts where question_id = ? and message_id is ? and id <> ? order by id desc limit 50",
+        (verdict["question_id"], verdict["message_id"], verdict_id),
+    )
+    at = f"?verdict={verdict_id}#quote" if verdict["quote"] else ""
+    return verdict | {
+        "verdict_id": verdict_id,
+        "counts": bool(verdict["counts"]),
+        "person": None if verdict["person"] is None else bool(verdict["person"]),
+        "from": {"name": row["from_name"], "address": row["from_address"]},
+        "reading": _shown(reading, verdict["quote"]) if reading else None,
+        "reviews": [dict(review) | {"agrees": bool(review["agrees"])} for review in reviews],
+        "others": [dict(other) | {"url": verdict_url(other["verdict_id"])} for other in others],
+        "message_url": message_url(verdict["message_id"]) + at if verdict["message_id"] else None,
+        "url": verdict_url(verdict_id),
+    }
+
+
+def _shown(reading: readings.Reading, quote: str | None) -> dict[str, Any]:
+    at = reading.own.find(quote) if quote else -1
+    cut = (reading.own[:at], quote, reading.own[at + len(quote or "") :]) if at >= 0 else (reading.own, "", "")
+    return {
+        "text": reading.text,
+        "before": reading.before,
+        "own": reading.own,
+        "left_out": reading.left_out,
+        "marked": list(cut),
+    }
