@@ -99,7 +99,8 @@ async def message_page(here: Site, request: Any) -> Response:
     at = next((i for i, item in enumerate(thread) if item["message_id"] == message["message_id"]), 0)
     start = max(0, at - BESIDE // 2)
     stop = min(len(thread), start + BESIDE)
-    sections, cut = await asyncio.to_thread(_shown, message, SHOWN_CHARS)
+    quote = await here.read(_quote, message["message_id"], request.args.get("verdict") or "")
+    sections, cut = await asyncio.to_thread(_shown, message, SHOWN_CHARS, quote)
     return await page(
         here.datasette,
         request,
@@ -142,6 +143,16 @@ async def thread_page(here: Site, request: Any) -> Response:
     )
 
 
+def _quote(conn: Any, message_id: int, verdict: str) -> str | None:
+    """The words of this message that the verdict named in the address rests on, if it is one of this message's."""
+    if not (verdict.isascii() and verdict.isdigit() and len(verdict) < 19):
+        return None
+    row = conn.execute(
+        "select quote from recall_verdicts where id = ? and message_id = ?", (int(verdict), message_id)
+    ).fetchone()
+    return row[0] if row else None
+
+
 def _conversation(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each message with its sections to show; long ones are cut, so that one page stays one."""
     shown, left = [], SHOWN_CHARS
@@ -154,8 +165,11 @@ def _conversation(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return shown
 
 
-def _shown(message: dict[str, Any], most: int) -> tuple[list[dict[str, Any]], int]:
-    """The sections of a message as HTML, what is not its own words folded; and, if it was cut, after how many characters."""
+def _shown(message: dict[str, Any], most: int, quote: str | None = None) -> tuple[list[dict[str, Any]], int]:
+    """The sections of a message as HTML, what is not its own words folded; and, if it was cut, after how many characters.
+
+    ``quote``: words of its writer's to mark, where they stand first.
+    """
     shown: list[dict[str, Any]] = []
     left = most
     for section, parts in groupby(message["sections"], key=itemgetter("section")):
@@ -174,5 +188,9 @@ def _shown(message: dict[str, Any], most: int) -> tuple[list[dict[str, Any]], in
                 "html": render.linked(text[:left]),
             }
         )
+        if quote and section == "authored" and 0 <= (at := text[:left].find(quote)):
+            parts = (text[:at], quote, text[at + len(quote) : left])
+            shown[-1]["html"] = Markup('{}<mark id="quote">{}</mark>{}').format(*map(render.linked, parts))
+            quote = None
         left -= len(text)
     return shown, most if left < 0 else 0

@@ -12,7 +12,7 @@ from datasette import Response
 from datasette.utils import error_body
 from datasette.utils.sqlite import sqlite3
 
-from . import api, pages
+from . import api, exports, pages, question_api, question_pages, question_report
 from .db import OakenError, explain
 from .site_db import TIME_LIMIT_MS, Site, ensure_may_read, site
 
@@ -30,6 +30,9 @@ DOWNLOAD_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 STATUS = {
     "not_found": 404,
     "no_database": 404,
+    "no_question": 404,
+    "no_verdict": 404,
+    "not_eligible": 404,
     "method_not_allowed": 405,
     "read_only": 403,
     "too_slow": 503,
@@ -129,6 +132,10 @@ def _sha256(text: str) -> str:
 SEARCHED = ("messages", "recall_chunks")
 READ = ("messages", "message_texts")
 WHICH = r"(?P<message_id>[^/.]+)"
+QUESTION = r"(?P<question_id>[^/.]+)"
+VERDICT = r"(?P<verdict_id>[^/.]+)"
+ASKED = ("messages", "recall_questions", "recall_eligible", "recall_verdicts")
+JUDGED = (*ASKED, "message_texts", "recall_readings")
 
 ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (r"^/-/oaken$", door(pages.search_page, SEARCHED)),
@@ -146,5 +153,23 @@ ROUTES: list[tuple[str, Callable[..., Any]]] = [
         door(api.mark_read, ("messages", "message_state"), json=True, methods=("POST",)),
     ),
     (r"^/-/oaken/thread/(?P<thread_id>[^/.]+)$", door(pages.thread_page, (*READ, "threads"))),
+    (r"^/-/oaken/questions$", door(question_pages.questions_page, ASKED)),
+    (r"^/-/oaken/questions\.json$", door(question_api.questions_json, ASKED, json=True)),
+    (rf"^/-/oaken/questions/{QUESTION}$", door(question_pages.question_page, ASKED)),
+    (rf"^/-/oaken/questions/{QUESTION}\.json$", door(question_api.question_json, ASKED, json=True)),
+    (rf"^/-/oaken/questions/{QUESTION}/review$", door(question_pages.review_page, JUDGED)),
+    (
+        rf"^/-/oaken/questions/{QUESTION}/answer$",
+        door(question_api.answer, (*JUDGED, "recall_reviews"), json=True, methods=("POST",)),
+    ),
+    (rf"^/-/oaken/verdicts/{VERDICT}$", door(question_pages.verdict_page, JUDGED)),
+    (rf"^/-/oaken/verdicts/{VERDICT}\.json$", door(question_api.verdict_json, JUDGED, json=True)),
+    (
+        rf"^/-/oaken/verdicts/{VERDICT}/review$",
+        door(question_api.review, (*JUDGED, "recall_reviews"), json=True, methods=("POST",)),
+    ),
+    (rf"^/-/oaken/questions/{QUESTION}\.csv$", door(exports.export_csv, exports.TABLES)),
+    (rf"^/-/oaken/questions/{QUESTION}/export\.json$", door(exports.export_json, exports.TABLES, json=True)),
+    (rf"^/-/oaken/questions/{QUESTION}/report$", door(question_report.report_page, exports.TABLES)),
     (r"^/-/oaken/thread/(?P<thread_id>[^/.]+)\.json$", door(api.thread_json, (*READ, "threads"), json=True)),
 ]

@@ -23,6 +23,7 @@ from .vector import answering
 
 PLUGIN = "datasette-oaken"
 SEARCH_PATH = "/-/oaken"
+QUESTIONS_PATH = "/-/oaken/questions"
 TIME_LIMIT_MS = 10_000
 """How long one page may keep SQLite busy. ``execute_fn`` sets no limit of its own."""
 
@@ -165,21 +166,27 @@ async def may_search(datasette: Any, db: Any, actor: Any) -> bool:
 
 
 async def search_links(datasette: Any, actor: Any, database: str | None = None) -> list[dict[str, str]]:
-    """The link to the search page, for Datasette's menus; none where there is nothing to search or no right to."""
+    """The links to the search page and the questions, for Datasette's menus; none where there is no right to them."""
     db = await find(datasette)
     if db is None or (database is not None and database != db.name) or not await may_search(datasette, db, actor):
         return []
-    link = {"href": datasette.urls.path(SEARCH_PATH), "label": "Search mail"}
-    if database is not None:
-        link["description"] = "By word and by meaning, every message in this file"
-    return [link]
+    links = [(SEARCH_PATH, "Search mail", "By word and by meaning, every message in this file")]
+    if await datasette.allowed(action="view-table", resource=TableResource(db.name, "recall_verdicts"), actor=actor):
+        links.append(
+            (QUESTIONS_PATH, "How many times", "Questions judged over every message, with their counts and evidence")
+        )
+    return [
+        {"href": datasette.urls.path(path), "label": label} | ({"description": about} if database is not None else {})
+        for path, label, about in links
+    ]
 
 
 async def jump_items(datasette: Any, actor: Any) -> list[Any]:
-    """The search page, in Datasette's jump menu."""
+    """The search page and the questions, in Datasette's jump menu."""
     from datasette.jump import JumpSQL
 
+    about = ("Search by word and by meaning", "Questions judged over every message")
     return [
-        JumpSQL.menu_item(label=link["label"], url=link["href"], description="Search by word and by meaning")
-        for link in await search_links(datasette, actor)
+        JumpSQL.menu_item(label=link["label"], url=link["href"], description=text)
+        for link, text in zip(await search_links(datasette, actor), about, strict=False)
     ]

@@ -31,3 +31,41 @@ if (current) {
   const list = current.parentElement;
   list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
 }
+
+// A question's page follows a run that goes on: the sentence and the figures, as the JSON says them.
+for (const question of document.querySelectorAll("[data-oaken-count]")) {
+  const look = async () => {
+    if (document.hidden) return;
+    try {
+      const response = await fetch(question.dataset.oakenCount, { headers: { Accept: "application/json" } });
+      if (!response.ok) return;
+      const count = await response.json();
+      for (const figure of question.querySelectorAll("[data-figure]")) {
+        const value = count[figure.dataset.figure];
+        if (figure instanceof HTMLProgressElement) figure.value = value;
+        else if (figure.dataset.figure === "yes" && count.at_least) figure.textContent = `at least ${value.toLocaleString("en")}`;
+        else figure.textContent = typeof value === "number" ? value.toLocaleString("en") : value;
+      }
+      const shown = question.querySelector(".oak-coverage span");
+      shown.textContent = `${count.judged.toLocaleString("en")} of ${count.eligible.toLocaleString("en")} judged`;
+      if (!count.remaining) clearInterval(timer);
+    } catch {
+      // the server is away for a moment: the next look will tell
+    }
+  };
+  const timer = setInterval(look, EVERY_MS);
+}
+
+// The review: one key a message. A key does what the button that names it does, unless something is being typed.
+const reviewing = document.querySelector(".oak-reviewing");
+if (reviewing) {
+  let answered = false; // a key that is held down answers once
+  document.addEventListener("keydown", (event) => {
+    if (answered || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    const button = reviewing.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+    if (!button) return;
+    answered = true;
+    event.preventDefault();
+    button.click();
+  });
+}
