@@ -124,7 +124,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(SCHEMA["required"]), inner, max_size=5),
     max_leaves=10,
 )
-ANSWERS = st.fixed_dictionaries({name: VALUES for name in SCHEMA["required"]})
+ANSWERS = st.fixed_dictionaries(dict.fromkeys(SCHEMA["required"], VALUES))
 
 
 @given(
