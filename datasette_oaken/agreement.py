@@ -1,24 +1,28 @@
 """How far judges agree on a question: each pair of them, and each with what people said, by Cohen's kappa.
 
-Only messages that both said yes or no to are compared, on what is asked and read now. Kappa (Cohen, Educational and
+Only messages that both said yes or no to are compared, on what is asked and read now; an error says nothing. Kappa (Cohen, Educational and
 Psychological Measurement 20, 1960) is agreement beyond chance: 1 is perfect, 0 is what two who answer at random, each as often
 yes as they do, would reach. Where chance alone gives perfect agreement (both always say the same one thing) it is not defined.
+
+A person reviews a sample of each stratum, so what is found with a person holds for the messages that they answered: where a yes
+is rare, these have more of them than the mail has. For all mail there is the estimate.
 """
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-PERSON = "a person"
+# A person's verdicts are what they said first; what they say now is in recall_eligible, reviews of judges' verdicts too.
 _SAID = """
-  select judge, model, prompt_version, message_id, verdict, status, quote, verdict_id from verdicts_by_model
-  where question_id = ?1 and judge <> 'human'
+  select message_id, judge, model, prompt_version, verdict, status, quote, verdict_id from verdicts_by_model
+  where question_id = ?1 and judge <> 'human' and status <> 'error'
   union all
-  select 'a person', '', '', e.message_id, e.answer, case e.answer when 1 then 'yes' else 'no' end, null, e.verdict_id
-  from recall_eligible e where e.question_id = ?1 and e.answer is not null
+  select message_id, 'a person', '', '', answer, case answer when 1 then 'yes' else 'no' end, null, verdict_id
+  from recall_eligible where question_id = ?1 and answer is not null
 """
 
 Who = tuple[str, str, str]
@@ -31,17 +35,18 @@ def agreement(conn: sqlite3.Connection, question_id: int) -> list[dict[str, Any]
     A judge is judge, model and prompt version; what people said stands as the judge "a person". ``kappa`` is null where it is
     not defined. ``both_yes``, ``both_no``, ``first_only`` (the first says yes, the second no), ``second_only``.
     """
-    said: dict[Who, dict[int, int]] = {}
-    for judge, model, prompt, message_id, verdict, *_ in conn.execute(_SAID, (question_id,)):
-        if verdict is not None:
-            said.setdefault((judge, model, prompt), {})[message_id] = verdict
+    said: dict[Who, tuple[set[int], set[int]]] = {}  # the messages that each says no to, and yes to
+    for message_id, judge, model, prompt, verdict in conn.execute(
+        f"select message_id, judge, model, prompt_version, verdict from ({_SAID}) where verdict is not null",
+        (question_id,),
+    ):
+        said.setdefault((judge, model, prompt), (set(), set()))[verdict].add(message_id)
     found = []
     for first, second in combinations(sorted(said), 2):
-        pairs = [
-            (verdict, said[second][message]) for message, verdict in said[first].items() if message in said[second]
-        ]
-        if pairs:
-            found.append(_named("first", first) | _named("second", second) | _compared(pairs))
+        (no, yes), (other_no, other_yes) = said[first], said[second]
+        counts = len(yes & other_yes), len(no & other_no), len(yes & other_no), len(no & other_yes)
+        if any(counts):
+            found.append(_named("first", first) | _named("second", second) | _compared(*counts))
     return found
 
 
@@ -49,16 +54,16 @@ def _named(place: str, who: Who) -> dict[str, Any]:
     return {f"{place}_judge": who[0], f"{place}_model": who[1], f"{place}_prompt_version": who[2]}
 
 
-def _compared(pairs: list[tuple[int, int]]) -> dict[str, Any]:
-    counts = {pair: pairs.count(pair) for pair in ((1, 1), (0, 0), (1, 0), (0, 1))}
+def _compared(both_yes: int, both_no: int, first_only: int, second_only: int) -> dict[str, Any]:
+    both = both_yes + both_no + first_only + second_only
     return {
-        "both": len(pairs),
-        "both_yes": counts[1, 1],
-        "both_no": counts[0, 0],
-        "first_only": counts[1, 0],
-        "second_only": counts[0, 1],
-        "agree": round((counts[1, 1] + counts[0, 0]) / len(pairs), 4),
-        "kappa": kappa(counts[1, 1], counts[0, 0], counts[1, 0], counts[0, 1]),
+        "both": both,
+        "both_yes": both_yes,
+        "both_no": both_no,
+        "first_only": first_only,
+        "second_only": second_only,
+        "agree": round((both_yes + both_no) / both, 4),
+        "kappa": kappa(both_yes, both_no, first_only, second_only),
     }
 
 
@@ -76,17 +81,21 @@ def kappa(both_yes: int, both_no: int, first_only: int, second_only: int) -> flo
 
 
 def disagreements(conn: sqlite3.Connection, question_id: int, limit: int = 50, after: int = 0) -> list[dict[str, Any]]:
-    """Messages on which judges (or a person) say different things, by id from ``after`` on: who said what, with quotes."""
+    """Messages on which judges (or a person) say different things, by id from ``after`` on: who said what, with quotes.
+
+    Each is ``{"message_id", "said": [{"judge", "model", "prompt_version", "status", "quote", "verdict_id"}]}``.
+    """
     differing = conn.execute(
-        f"select message_id from ({_SAID}) where message_id > ?2 group by message_id having count(distinct status) > 1"
+        f"select message_id from ({_SAID}) where message_id > ?2 group by message_id having min(status) <> max(status)"
         " order by message_id limit ?3",
         (question_id, after, limit),
     ).fetchall()
-    found: dict[int, dict[str, Any]] = {row[0]: {"message_id": row[0], "said": []} for row in differing}
+    found: dict[int, list[dict[str, Any]]] = {row[0]: [] for row in differing}
     for row in conn.execute(
-        f"select * from ({_SAID}) order by judge, model, prompt_version, verdict_id", (question_id,)
+        f"select * from ({_SAID}) where message_id in (select value from json_each(?2))"
+        " order by message_id, judge, model, prompt_version, verdict_id",
+        (question_id, json.dumps(list(found))),
     ):
-        if row["message_id"] in found:
-            said = {name: row[name] for name in ("judge", "model", "prompt_version", "status", "quote", "verdict_id")}
-            found[row["message_id"]]["said"].append(said)
-    return list(found.values())
+        told = ("judge", "model", "prompt_version", "status", "quote", "verdict_id")
+        found[row["message_id"]].append({name: row[name] for name in told})
+    return [{"message_id": message_id, "said": said} for message_id, said in found.items()]

@@ -188,9 +188,9 @@ def _shown(message: dict[str, Any], most: int, quote: str | None = None) -> tupl
                 "html": render.linked(text[:left]),
             }
         )
-        if quote and section == "authored" and 0 <= (at := text[:left].find(quote)):
-            parts = (text[:at], quote, text[at + len(quote) : left])
-            shown[-1]["html"] = Markup('{}<mark id="quote">{}</mark>{}').format(*map(render.linked, parts))
+        if quote and section == "authored" and (at := text[:left].find(quote)) >= 0:
+            cut = (text[:at], quote, text[at + len(quote) : left])
+            shown[-1]["html"] = Markup('{}<mark id="quote">{}</mark>{}').format(*map(render.linked, cut))
             quote = None
         left -= len(text)
     return shown, most if left < 0 else 0

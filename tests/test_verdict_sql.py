@@ -63,7 +63,7 @@ async def test_each_offered_query_about_a_question_answers_with_what_it_names(fi
         ("Re: Pickup on Friday", "fetch", None),
     ]
     assert await asked(file, "verdicts_by_month", question_id=1) == [
-        {"month": "2024-03", "yes": 2, "no": 0, "unclear": 1, "errors": 1}
+        {"month": "2024-03", "yes": 2, "no": 0, "unclear": 1, "errors": 1, "remaining": 0}
     ]
     senders = await asked(file, "verdicts_by_sender", question_id=1)
     assert [(row["from_address"], row["yes"], row["errors"]) for row in senders] == [
@@ -77,22 +77,28 @@ async def test_each_offered_query_about_a_question_answers_with_what_it_names(fi
         "A person, not a thing",
         "yes",
     )
-    assert "Could you collect Nell" in provenance["what_was_read"]
-    assert (provenance["counts"], provenance["reviews"], provenance["last_note"]) == (1, 1, "So it is.")
+    assert provenance["what_was_judged"] in provenance["what_was_read"]
+    assert provenance["what_was_judged"].startswith("Date: ") and "collect Nell" in provenance["what_was_judged"]
+    assert provenance["counts"] == 1
+    assert re.fullmatch(r"20\d\d-\S+Z, kim: yes \(So it is\.\)", provenance["people_said"])
     missing = await asked(file, "messages_not_judged", question_id=1)
     assert [(row["subject"], row["error"]) for row in missing] == [
         ("Accounts", "The model took longer than 300 seconds.")
     ]
     differ = await asked(file, "judges_disagree", question_id=1)
-    assert sorted((row["status"], row["other_status"]) for row in differ) == [
-        ("error", "no"),
-        ("unclear", "no"),
-        ("yes", "no"),
-        ("yes", "no"),
+    never, plain = "test:never (plain 1, prompt 1)", "test:plain (plain 1, prompt 1)"
+    assert [(row["subject"], row["yes"], row["no"], row["unclear"], row["quote"]) for row in differ] == [
+        ("Pickup on Friday", f"{plain}; a person", never, None, "collect"),
+        ("Re: Pickup on Friday", plain, never, None, "fetch"),
+        ("You have won", None, never, plain, None),
     ]
     stale = await asked(file, "stale_verdicts", question_id=1)
-    assert {(row["criterion_changed"], row["model_changed"], row["reading_changed"]) for row in stale} == {(1, 0, 0)}
-    assert len(stale) == 4
+    assert [(row["what_changed"], row["waits"]) for row in stale] == [("criterion", 0)] * 4
+    why = await asked(file, "unclear_and_errors", question_id=1)
+    assert [(row["status"], row["why"], row["messages"]) for row in why] == [
+        ("error", "The model took longer than 300 seconds.", 1),
+        ("unclear", "It cannot be told.", 1),
+    ]
     reviews = await asked(file, "reviews_of_a_question", question_id=1)
     assert [(row["reviewer"], row["answer"], row["judged_status"]) for row in reviews] == [("kim", 1, "yes")]
     assert [row["what"] for row in await asked(file, "what_changed", question_id=1)] == ["criterion"]
@@ -107,7 +113,7 @@ async def test_queries_are_not_trusted_so_they_need_what_typed_sql_needs(file: P
         for name, query in packaged()["queries"].items()
         if query.get("params") in (["question_id"], ["verdict_id"])
     ]
-    assert len(ours) == 9
+    assert len(ours) == 10
     for name in ours:
         assert (await ds.client.get(f"/letters/{name}.json?question_id=1&verdict_id=1")).status_code == 403
 
