@@ -14,7 +14,7 @@ from judged_site import QUESTION, judged, verdict_of
 from making import rows
 from small_mail import add, archive
 
-from datasette_oaken import db, deletion, eligible, questions
+from datasette_oaken import db, deletion, eligible, questions, readings, verdicts
 from datasette_oaken.metadata import packaged
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,10 +87,10 @@ async def test_each_offered_query_about_a_question_answers_with_what_it_names(fi
     ]
     differ = await asked(file, "judges_disagree", question_id=1)
     never, plain = "test:never (plain 1, prompt 1)", "test:plain (plain 1, prompt 1)"
-    assert [(row["subject"], row["yes"], row["no"], row["unclear"], row["quote"]) for row in differ] == [
+    assert [(row["subject"][:20], row["yes"], row["no"], row["unclear"], row["quote"]) for row in differ] == [
         ("Pickup on Friday", f"{plain}; a person", never, None, "collect"),
         ("Re: Pickup on Friday", plain, never, None, "fetch"),
-        ("You have won", None, never, plain, None),
+        ('Prize "><script>aler', None, never, plain, None),
     ]
     stale = await asked(file, "stale_verdicts", question_id=1)
     assert [(row["what_changed"], row["waits"]) for row in stale] == [("criterion", 0)] * 4
@@ -138,7 +138,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CHANGES)
 def test_the_sums_follow_every_change_of_a_row(tmp_path_factory: pytest.TempPathFactory, changes: list[Any]) -> None:
     conn = archive(tmp_path_factory.mktemp("sums"), [{"text": str(n)} for n in range(4)])
@@ -156,15 +156,22 @@ def test_the_sums_follow_every_change_of_a_row(tmp_path_factory: pytest.TempPath
             else:
                 value = {"status": status, "answer": answer, "stale": int(bool(answer)), "copies": message}[what]
                 conn.execute(f"update recall_eligible set {what} = ? where message_id = ?", (value, message))
-        added = rows(
+        each: list[Any] = rows(conn, "select status, answer, stale, copies from recall_eligible")
+        counted = [status if answer is None else "yes" if answer else "no" for status, answer, _, _ in each]
+        assert rows(
             conn,
-            "select count(*), coalesce(sum(status = 'yes' and answer is null or answer = 1), 0), coalesce(sum(stale), 0),"
-            " coalesce(sum(copies), 0) from recall_eligible",
-        )
-        # A row with no sum at all is a question that is asked of nothing.
-        assert rows(conn, "select eligible, coalesce(yes, 0), stale, copies from questions_progress") == [
-            tuple(value or 0 for value in added[0])
+            "select eligible, yes, no, unclear, errors, remaining, stale, copies, reviewed, judged from questions_progress",
+        ) == [
+            (
+                len(each),
+                *(counted.count(status) for status in ("yes", "no", "unclear", "error", None)),
+                sum(row[2] for row in each),
+                sum(row[3] for row in each),
+                sum(row[1] is not None for row in each),
+                sum(status in ("yes", "no", "unclear") for status in counted),
+            )
         ]
+        assert rows(conn, "select * from recall_tallies where messages < 0 or stale < 0 or copies < 0") == []
     with db.transaction(conn):
         questions.remove(conn, 1)
     assert rows(conn, "select * from recall_tallies") == []
@@ -180,3 +187,141 @@ def test_a_question_that_has_been_asked_of_nothing_has_its_row(tmp_path: Path) -
         add(conn, "x")
         eligible.refresh(conn)
     assert rows(conn, "select eligible, remaining from questions_progress") == [(1, 1)]
+
+
+JUDGE = {"judge": "llm:a", "prompt_version": "1"}
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("judge"), st.integers(1, 3), st.sampled_from(["yes", "no", "unclear", "error"])),
+        st.tuples(st.just("person"), st.integers(1, 3), st.booleans()),
+        st.tuples(st.just("model"), st.sampled_from(["a 1", "a 2"]), st.none()),
+        st.tuples(st.just("criterion"), st.sampled_from(["", "x"]), st.none()),
+        st.tuples(st.just("text"), st.integers(1, 3), st.sampled_from(["s", "t"])),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(STEPS)
+def test_the_verdicts_that_count_are_those_that_a_plain_reading_of_the_rules_gives(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
+) -> None:
+    """The rules again, in memory: what was said under (model, criterion, subject), and by whom."""
+    conn = archive(tmp_path_factory.mktemp("rules"), [{"text": str(n), "subject": "s"} for n in (1, 2, 3)])
+    model, criterion, subjects = "a 1", "", dict.fromkeys((1, 2, 3), "s")
+    judged_as: dict[tuple[int, str, str, str], str] = {}
+    person: dict[tuple[int, str, str], bool] = {}
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+        questions.activate(conn, 1, **JUDGE, model=model)
+    for what, one, other in steps:
+        with db.transaction(conn):
+            if what == "judge":
+                put(conn, one, other)
+                key = (one, model, criterion, subjects[one])
+                if judged_as.get(key, "error") == "error":
+                    judged_as[key] = other
+            elif what == "person":
+                verdicts.answer(conn, 1, one, other)
+                person[one, criterion, subjects[one]] = other
+            elif what == "model":
+                model = one
+                questions.activate(conn, 1, **JUDGE, model=model)
+            elif what == "criterion":
+                criterion = one
+                questions.edit(conn, 1, criterion=criterion)
+            else:
+                subjects[one] = other
+                conn.execute("update messages set subject = ? where id = ?", (other, one))
+                verdicts.text_changed(conn, [one])
+                with_reading(conn, one)
+        expected = []
+        for message, subject in subjects.items():
+            status = judged_as.get((message, model, criterion, subject))
+            answer = person.get((message, criterion, subject))
+            if status or answer is not None:
+                counts = status if answer is None else "yes" if answer else "no"
+                expected.append((message, counts, {"yes": 1, "no": 0}.get(str(counts)), status, answer))
+        found = rows(
+            conn, "select message_id, status, verdict, judged_status, reviewed from verdicts_current order by 1"
+        )
+        assert found == expected
+        waiting = [
+            message
+            for message in subjects
+            if message not in [row[0] for row in expected] and any(key[0] == message for key in judged_as)
+        ]
+        assert rows(conn, "select stale from questions_progress") == [(len(waiting),)]
+        history = conn.execute(packaged()["queries"]["stale_verdicts"]["sql"], {"question_id": 1}).fetchall()
+        assert sorted({row["message_id"] for row in history if row["waits"]}) == waiting
+        assert all(row["what_changed"] for row in history)
+    conn.close()
+
+
+def put(conn: db.sqlite3.Connection, message_id: int, status: str) -> None:
+    """The active judge's verdict on a message of question 1, inside the caller's transaction."""
+    question = questions.get(conn, 1)
+    assert question is not None
+    said = {name: question[name] for name in ("judge", "model", "prompt_version")} | {"status": status}
+    verdicts.put(conn, question, message_id, with_reading(conn, message_id), **said)
+    verdicts.settle(conn, 1, [message_id])
+
+
+def with_reading(conn: db.sqlite3.Connection, message_id: int) -> readings.Reading:
+    """Read a message as it is now, for question 1."""
+    reading = readings.build(conn, message_id)
+    readings.keep(conn, reading)
+    verdicts.set_reading(conn, 1, message_id, reading)
+    verdicts.settle(conn, 1, [message_id])
+    return reading
+
+
+def test_a_second_delivery_counts_once_in_anyones_own_sql(tmp_path: Path) -> None:
+    conn = archive(tmp_path, [{"text": "please"}, {"text": "please", "copy_of": 1}, {"text": "no"}])
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+        questions.activate(conn, 1, **JUDGE, model="a 1")
+        put(conn, 1, "yes")
+        put(conn, 3, "error")
+    assert rows(conn, "select count(*) from verdicts_current where status = 'yes'") == [(1,)]
+    assert rows(conn, "select count(*) from verdicts_current where status = 'no' or verdict = 0") == [(0,)]
+    assert rows(conn, "select eligible, yes, errors, judged, coverage, copies from questions_progress") == [
+        (2, 1, 1, 1, 0.5, 1)
+    ]
+    conn.close()
+
+
+def test_a_month_says_how_much_of_it_is_not_judged(tmp_path: Path) -> None:
+    dates = ["2024-01-31T23:59:59Z", "2024-01-02T00:00:00Z", "2024-02-01T00:00:00Z", None]
+    conn = archive(tmp_path, [{"text": str(n), "date": date} for n, date in enumerate(dates)])
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+        questions.activate(conn, 1, **JUDGE, model="a 1")
+        put(conn, 1, "no")
+        put(conn, 4, "yes")
+        verdicts.answer(conn, 1, 1, True)
+        verdicts.answer(conn, 1, 2, False)
+    by_month = packaged()["queries"]["verdicts_by_month"]["sql"]
+    assert rows(conn, by_month.replace(":question_id", "1")) == [
+        ("2024-01", 1, 1, 0, 0, 0),
+        ("2024-02", 0, 0, 0, 0, 1),
+        ("no date", 1, 0, 0, 0, 0),
+    ]
+    conn.close()
+
+
+def test_a_message_that_is_deleted_takes_its_verdicts_out_of_the_views_and_sums(tmp_path: Path) -> None:
+    conn = archive(tmp_path, [{"subject": "one"}, {"subject": "other"}])
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+        questions.activate(conn, 1, **JUDGE, model="a 1")
+        put(conn, 1, "yes")
+        put(conn, 2, "no")
+    with db.transaction(conn):
+        deletion.delete_messages(conn, [1], why="a test")
+    assert rows(conn, "select message_id, status from verdicts_current") == [(2, "no")]
+    assert rows(conn, "select message_id from verdicts_by_model") == [(2,)]
+    assert rows(conn, "select eligible, yes, no, remaining, coverage from questions_progress") == [(1, 0, 1, 0, 1.0)]
+    assert eligible.drift(conn) == 0
+    conn.close()
