@@ -152,7 +152,7 @@ def whole_number(args: Any, name: str, otherwise: int, *, least: int, most: int)
     text = args.get(name)
     if text is None or text == "":
         return otherwise
-    if not (text.isascii() and text.isdigit()) or not least <= int(text[:12]) <= most:
+    if not (text.isascii() and text.isdigit() and len(text) < 13) or not least <= int(text) <= most:
         raise OakenError(f"{name} must be a whole number from {least} to {most}.", "bad_request")
     return int(text)
 

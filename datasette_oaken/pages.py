@@ -15,7 +15,7 @@ from datasette import Response
 from markupsafe import Markup
 
 from . import api, messages, render
-from .site_db import SEARCH_PATH, Site, find, may_search
+from .site_db import SEARCH_PATH, Site, find, may_read, may_search
 
 SHOWN_CHARS = 300_000
 """How much of one message's text its page shows, and a conversation's page of all its messages together."""
@@ -99,7 +99,9 @@ async def message_page(here: Site, request: Any) -> Response:
     at = next((i for i, item in enumerate(thread) if item["message_id"] == message["message_id"]), 0)
     start = max(0, at - BESIDE // 2)
     stop = min(len(thread), start + BESIDE)
-    quote = await here.read(_quote, message["message_id"], request.args.get("verdict") or "")
+    quote = None
+    if (verdict := request.args.get("verdict")) and await may_read(here, request.actor, "recall_verdicts"):
+        quote = await here.read(_quote, message["message_id"], verdict)
     sections, cut = await asyncio.to_thread(_shown, message, SHOWN_CHARS, quote)
     return await page(
         here.datasette,

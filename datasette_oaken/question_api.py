@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from datasette import Response
 
-from . import agreement, counts, questions, verdict_list, verdicts
+from . import agreement, counts, questions, sampling, verdict_list, verdicts
 from .api import number, whole_number
 from .db import OakenError
 from .site_db import Site
 
 MAX_NOTE = 2_000
+MOST_SKIPPED = 200
 
 
 def question_url(question_id: int) -> str:
@@ -66,7 +69,9 @@ def count_of(conn: Any, question_id: int) -> dict[str, Any]:
 def asked(request: Any) -> dict[str, Any]:
     """The filters of a list of verdicts, as the address has them."""
     args = request.args
-    reviewed = {"1": True, "0": False, "": None}.get(args.get("reviewed") or "")
+    reviewed = {"1": True, "0": False, "": None}.get(args.get("reviewed") or "", ...)
+    if reviewed is ...:
+        raise OakenError("reviewed must be 1 (a person answered) or 0 (no one has yet).", "bad_request")
     return {
         "status": args.get("status") or None,
         "sender": args.get("sender") or None,
@@ -147,10 +152,23 @@ async def answer(here: Site, request: Any) -> Response:
     if as_json:
         count = await here.read(count_of, question_id)
         return Response.json({"ok": True, "message_id": message_id, "answer": yes, "judge": said, "count": count})
-    stratum = str(sent.get("stratum") or "")
-    on = f"?stratum={stratum}" if stratum.isidentifier() else "?"
-    last = f"&last={message_id}" if yes is not None else ""
-    return Response.redirect(here.datasette.urls.path(f"{question_url(question_id)}/review{on}{last}"), status=303)
+    stratum, skip = str(sent.get("stratum") or ""), ids(sent.get("skip"))
+    then = {"again" if yes is None else "last": message_id}
+    on = review_url(question_id, stratum if stratum in sampling.STRATA else None, skip, **then)
+    return Response.redirect(here.datasette.urls.path(on), status=303)
+
+
+def review_url(question_id: int, stratum: str | None, skip: Sequence[int], **more: int) -> str:
+    """Where a review goes on, before any ``base_url``: ``stratum`` to keep to one, ``skip``: messages to leave for later."""
+    kept = {"stratum": stratum or "", "skip": ",".join(map(str, skip[-MOST_SKIPPED:]))} | more
+    query = urlencode({name: value for name, value in kept.items() if value != ""}, safe=",")
+    return f"{question_url(question_id)}/review" + (f"?{query}" if query else "")
+
+
+def ids(text: Any) -> list[int]:
+    """The message ids in a list such as ``3,14``; what is none is left out."""
+    parts = text.split(",") if isinstance(text, str) else []
+    return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 19][-MOST_SKIPPED:]
 
 
 def _may_write(here: Site) -> None:
@@ -168,7 +186,7 @@ async def _sent(request: Any) -> tuple[dict[str, Any], bool]:
     as_json = request.headers.get("content-type", "").split(";")[0].strip() == "application/json"
     try:
         sent = await request.json() if as_json else await request.post_vars()
-    except ValueError:
+    except (ValueError, RecursionError):
         sent = None
     if not isinstance(sent, dict):
         raise OakenError('Send a JSON object, such as {"agrees": true}.', "bad_request")

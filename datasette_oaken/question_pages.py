@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,8 +11,9 @@ from datasette import Response
 
 from . import agreement, readings, sampling, timeline, verdict_list
 from .db import OakenError
+from .estimate import Stratum
 from .pages import page
-from .question_api import all_counts, asked, count_of, question_url, read_verdict, which
+from .question_api import all_counts, asked, count_of, ids, question_url, read_verdict, review_url, which
 from .site_db import Site
 from .verdicts import HUMAN
 
@@ -60,7 +63,8 @@ async def question_page(here: Site, request: Any) -> Response:
 
 def _judges(conn: Any, question_id: int) -> int:
     (number,) = conn.execute(
-        "select count(distinct judge) from recall_verdicts where question_id = ?", (question_id,)
+        "select count(*) from (select 1 from recall_verdicts where question_id = ? group by judge, model, prompt_version)",
+        (question_id,),
     ).fetchone()
     return int(number)
 
@@ -87,15 +91,11 @@ async def review_page(here: Site, request: Any) -> Response:
     wanted = request.args.get("stratum") or None
     if wanted is not None and wanted not in sampling.STRATA:
         raise OakenError(f"There is no stratum {wanted}; there are {', '.join(sampling.STRATA)}.", "bad_request")
-    skip = [int(part) for part in (request.args.get("skip") or "").split(",") if part.isascii() and part.isdigit()][
-        -200:
-    ]
-    strata, stratum, message_id = await here.read(_next, question_id, wanted, skip)
+    skip = ids(request.args.get("skip"))
+    again, last = ids(request.args.get("again")), ids(request.args.get("last"))
+    strata, message_id = await here.read(_next, question_id, wanted, skip, again)
     reading = await here.read(_reading, question_id, message_id, here.settings.judge) if message_id else None
-    last = request.args.get("last") or ""
-    said = (
-        await here.read(_said, question_id, int(last)) if last.isascii() and last.isdigit() and len(last) < 19 else None
-    )
+    said = await here.read(_said, question_id, last[0]) if last else None
     return await page(
         here.datasette,
         request,
@@ -104,28 +104,59 @@ async def review_page(here: Site, request: Any) -> Response:
         count=count,
         strata=strata,
         names=STRATA,
-        stratum=stratum,
         wanted=wanted,
+        skipped=skip,
         message_id=message_id,
         reading=reading,
         last=said,
         verdict_names=NAMES,
-        skip=f"?{urlencode({'stratum': wanted or '', 'skip': ','.join(map(str, [*skip, message_id]))})}",
+        skip=review_url(question_id, wanted, [*skip, message_id] if message_id else skip),
+        unskipped=review_url(question_id, wanted, []),
         can_write=here.db.is_mutable,
         human=count["judge"] == HUMAN,
         path=question_url(question_id),
     )
 
 
-def _next(conn: Any, question_id: int, wanted: str | None, skip: list[int]) -> tuple[list[Any], str | None, int | None]:
-    """The strata, the one whose turn it is (the least answered, unless one is wanted), and its next message."""
+AHEAD = 2
+"""By how many answers a stratum may be ahead of the least answered and still have its turn."""
+
+
+def _next(
+    conn: Any, question_id: int, wanted: str | None, skip: list[int], again: list[int]
+) -> tuple[list[Stratum], int | None]:
+    """The strata, and the next message: ``again`` if it waits for an answer, else the next of the stratum whose turn it is.
+
+    The strata are answered about equally often, but not in turn: who knows whose turn it is knows what the judge said. Which of
+    them is asked is drawn by the message's own random place.
+    """
     strata = sampling.strata(conn, question_id)
-    turns = sorted((s for s in strata if s.sampled < s.size and wanted in (None, s.name)), key=lambda s: s.sampled)
-    for stratum in turns:
-        waiting = (m for m in sampling.queue(conn, question_id, stratum.name, len(skip) + 1) if m not in skip)
-        if (message_id := next(waiting, None)) is not None:
-            return strata, stratum.name, message_id
-    return strata, None, None
+    if (
+        again
+        and conn.execute(
+            "select 1 from recall_eligible where question_id = ? and message_id = ? and answer is null",
+            (question_id, again[0]),
+        ).fetchone()
+    ):
+        return strata, again[0]
+    waiting: list[tuple[int, int]] = []  # (answers in its stratum, message)
+    for stratum in strata:
+        if stratum.sampled < stratum.size and wanted in (None, stratum.name):
+            queue = sampling.queue(conn, question_id, stratum.name, len(skip) + 1)
+            if left := [message_id for message_id in queue if message_id not in skip]:
+                waiting.append((stratum.sampled + len(queue) - len(left), left[0]))
+    if not waiting:
+        return strata, None
+    most = min(answered for answered, _ in waiting) + AHEAD
+    return strata, min((m for answered, m in waiting if answered <= most), key=partial(_draw, conn, question_id))
+
+
+def _draw(conn: Any, question_id: int, message_id: int) -> int:
+    """A random number of a message's own that its place among the others does not tell."""
+    (lot,) = conn.execute(
+        "select lot from recall_eligible where question_id = ? and message_id = ?", (question_id, message_id)
+    ).fetchone()
+    return zlib.crc32(b"%d" % lot)
 
 
 def _reading(conn: Any, question_id: int, message_id: int, settings: Any) -> readings.Reading | None:

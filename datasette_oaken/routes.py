@@ -134,8 +134,8 @@ READ = ("messages", "message_texts")
 WHICH = r"(?P<message_id>[^/.]+)"
 QUESTION = r"(?P<question_id>[^/.]+)"
 VERDICT = r"(?P<verdict_id>[^/.]+)"
-ASKED = ("messages", "recall_questions", "recall_eligible", "recall_verdicts")
-JUDGED = (*ASKED, "message_texts", "recall_readings")
+ASKED = ("messages", "recall_questions", "recall_question_changes", "recall_eligible", "recall_verdicts")
+JUDGED = (*ASKED, "message_texts", "recall_readings", "recall_reviews")
 
 ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (r"^/-/oaken$", door(pages.search_page, SEARCHED)),
@@ -160,13 +160,13 @@ ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf"^/-/oaken/questions/{QUESTION}/review$", door(question_pages.review_page, JUDGED)),
     (
         rf"^/-/oaken/questions/{QUESTION}/answer$",
-        door(question_api.answer, (*JUDGED, "recall_reviews"), json=True, methods=("POST",)),
+        door(question_api.answer, JUDGED, json=True, methods=("POST",)),
     ),
     (rf"^/-/oaken/verdicts/{VERDICT}$", door(question_pages.verdict_page, JUDGED)),
     (rf"^/-/oaken/verdicts/{VERDICT}\.json$", door(question_api.verdict_json, JUDGED, json=True)),
     (
         rf"^/-/oaken/verdicts/{VERDICT}/review$",
-        door(question_api.review, (*JUDGED, "recall_reviews"), json=True, methods=("POST",)),
+        door(question_api.review, JUDGED, json=True, methods=("POST",)),
     ),
     (rf"^/-/oaken/questions/{QUESTION}\.csv$", door(exports.export_csv, exports.TABLES)),
     (rf"^/-/oaken/questions/{QUESTION}/export\.json$", door(exports.export_json, exports.TABLES, json=True)),

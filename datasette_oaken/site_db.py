@@ -158,6 +158,12 @@ async def ensure_may_read(datasette: Any, db: Any, actor: Any, tables: Sequence[
         await datasette.ensure_permission(action="view-table", resource=TableResource(db.name, table), actor=actor)
 
 
+async def may_read(here: Site, actor: Any, table: str) -> bool:
+    """Whether ``actor`` may see this table too, for what a page shows only to those."""
+    resource = TableResource(here.db.name, table)
+    return bool(await here.datasette.allowed(action="view-table", resource=resource, actor=actor))
+
+
 async def may_search(datasette: Any, db: Any, actor: Any) -> bool:
     """Whether to offer ``actor`` the way in."""
     return await datasette.allowed(

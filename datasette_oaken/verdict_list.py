@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from datasette.utils.sqlite import sqlite3
@@ -59,6 +60,8 @@ def listed(
     if month == "none":
         sql += " and m.sent_at is null"
     elif month:
+        if not re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", month):
+            raise OakenError("month must be such as 2024-03 or 2024, or none for messages with no date.", "bad_request")
         sql += " and m.sent_at >= ? and m.sent_at < ?"
         values += [month, month + "~"]  # type: ignore[list-item]
     if reviewed is not None:

@@ -46,6 +46,9 @@ for (const question of document.querySelectorAll("[data-oaken-count]")) {
         else if (figure.dataset.figure === "yes" && count.at_least) figure.textContent = `at least ${value.toLocaleString("en")}`;
         else figure.textContent = typeof value === "number" ? value.toLocaleString("en") : value;
       }
+      const share = question.querySelector("[data-oaken-share]"); // rounded down: what is not whole never says 100 %
+      share.textContent = `${(Math.floor(count.coverage * 1000) / 10).toFixed(1)} %`;
+      question.querySelector(".oak-coverage progress").max = count.eligible || 1;
       const shown = question.querySelector(".oak-coverage span");
       shown.textContent = `${count.judged.toLocaleString("en")} of ${count.eligible.toLocaleString("en")} judged`;
       if (!count.remaining) clearInterval(timer);
@@ -54,14 +57,16 @@ for (const question of document.querySelectorAll("[data-oaken-count]")) {
     }
   };
   const timer = setInterval(look, EVERY_MS);
+  document.addEventListener("visibilitychange", look);
 }
 
 // The review: one key a message. A key does what the button that names it does, unless something is being typed.
 const reviewing = document.querySelector(".oak-reviewing");
 if (reviewing) {
-  let answered = false; // a key that is held down answers once
+  let answered = false; // a key that is held down answers one message, not the next one too
+  addEventListener("pageshow", () => (answered = false)); // the browser's back brings the page as it was
   document.addEventListener("keydown", (event) => {
-    if (answered || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    if (answered || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
     const button = reviewing.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
     if (!button) return;
     answered = true;

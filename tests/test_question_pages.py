@@ -82,6 +82,13 @@ def text(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<(script|style).*?</\1>", "", html))).split())
 
 
+def link(page: str, key: str) -> str:
+    """Where the link with this key leads."""
+    found = re.search(rf'<a href="([^"]+)" data-key="{key}"', page)
+    assert found is not None
+    return found[1].replace("&amp;", "&")
+
+
 async def test_nothing_that_is_looked_at_writes_to_the_file(file: Path) -> None:
     ds = site(file)
     before = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -203,7 +210,7 @@ async def test_the_review_shows_nothing_of_the_verdict_before_the_answer(file: P
     undone = await ds.client.post(
         "/-/oaken/questions/1/answer", data={"message_id": str(message), "answer": "", "stratum": ""}
     )
-    assert (undone.status_code, undone.headers["location"]) == (303, "/-/oaken/questions/1/review?")
+    assert (undone.status_code, undone.headers["location"]) == (303, f"/-/oaken/questions/1/review?again={message}")
     assert figures(file)["yes"] == 2
 
 
@@ -211,17 +218,14 @@ async def test_skipping_goes_on_and_the_end_is_said(file: Path) -> None:
     ds = site(file)
     page = await get(ds, "/-/oaken/questions/1/review")
     seen = []
-    for _ in range(4):
-        found = re.search(r'name="message_id" value="(\d+)"', page.split('class="oak-say"')[-1])
-        if found is None:
-            break
+    while found := re.search(r'name="message_id" value="(\d+)"', page.split('class="oak-say"')[-1]):
+        assert found[1] not in seen, "what was skipped comes back only when it is asked for"
         seen.append(found[1])
-        page = await get(
-            ds,
-            "/-/oaken/questions/1/review" + re.search(r'<a href="([^"]+)" data-key="s"', page)[1].replace("&amp;", "&"),
-        )  # type: ignore[index]
-    assert len(seen) == len(set(seen)) == 3, "the one that a person answered is not asked again"
-    assert "Nothing is left to answer." in page
+        page = await get(ds, link(page, "s"))
+    assert len(seen) == 3, "the one that a person answered is not asked again"
+    assert "Nothing is left to answer but what you skipped." in text(page)
+    again = await get(ds, link(page, "s"))
+    assert f'name="message_id" value="{seen[0]}"' in again
     assert (await ds.client.get("/-/oaken/questions/1/review?stratum=maybe")).status_code == 400
 
 
