@@ -26,6 +26,8 @@ from datasette_oaken.settings import JudgeSettings
 from ingest.judge import judge
 from ingest.judging import answer, identity, locality
 from ingest.judging.base import Judge, Judgement
+from ingest.judging.client import spare_this_machine
+from ingest.judging.llm import ModelJudge
 from ingest.judging.registry import get_judge
 
 MAT = reading("The key is under the mat.")
@@ -311,6 +313,32 @@ def test_a_proxy_of_the_environment_gets_nothing_that_is_for_this_machine(monkey
             monkeypatch.setenv(name, proxy.address)
         assert ask(judge_at(server)) == YES
     assert proxy.lines == []
+
+
+def test_ollamas_plugin_has_room_for_the_prompt_and_turns_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_ollama.models.chat import OllamaChatModel
+
+    def chat(handler: BaseHTTPRequestHandler) -> None:
+        message = {"role": "assistant", "content": an_answer()}
+        send(handler, json.dumps({"model": "mine", "message": message, "done": True, "eval_count": 1}))
+
+    def away(handler: BaseHTTPRequestHandler) -> None:
+        send(handler, "", 307, Location=f"{other.address}/api/chat")
+
+    long = reading("The key is under the mat. " * 3000)
+    with answering(chat) as other, answering(chat, chat, away) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.address)
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, other.address)
+        spare_this_machine()
+        model = OllamaChatModel(model_id="ollama/mine:latest", ollama_name="mine:latest", capabilities=["completion"])
+        by = ModelJudge("mine", model, None, JudgeSettings(max_tokens=300))
+        assert [ask(by), by.judge("?", "", long), ask(by).status] == [YES, YES, "error"]
+    assert other.lines == []
+    options = [body["options"] for body in server.bodies[:2]]
+    assert options[0] == {"temperature": 0, "num_predict": 300, "num_ctx": 16_384}
+    assert options[1]["num_ctx"] > len(long.own) / 2
+    assert server.bodies[0]["format"] == answer.SCHEMA and server.bodies[0]["model"] == "mine:latest"
 
 
 def test_a_client_that_turns_to_another_host_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
