@@ -35,7 +35,6 @@ async def question_page(here: Site, request: Any) -> Response:
     filters = asked(request)
     found = await here.read(verdict_list.listed, question_id, **filters)
     kept = {name: request.args.get(name) for name in FILTERS if request.args.get(name)}
-    judges = await here.read(_judges, question_id)
     side_by_side = request.args.get("judges") == "1"
     return await page(
         here.datasette,
@@ -54,19 +53,24 @@ async def question_page(here: Site, request: Any) -> Response:
             (name, NAMES[name], f"?{urlencode({**kept, 'status': name})}#verdicts", kept.get("status") == name)
             for name in verdict_list.STATUSES
         ],
-        judges=judges,
+        several=await here.read(_several, count),
         agreement=await here.read(agreement.agreement, question_id) if side_by_side else None,
         disagreements=await here.read(agreement.disagreements, question_id) if side_by_side else None,
         path=question_url(question_id),
     )
 
 
-def _judges(conn: Any, question_id: int) -> int:
-    (number,) = conn.execute(
-        "select count(*) from (select 1 from recall_verdicts where question_id = ? group by judge, model, prompt_version)",
-        (question_id,),
-    ).fetchone()
-    return int(number)
+def _several(conn: Any, count: dict[str, Any]) -> bool:
+    """Whether anyone but the judge that counts has judged: another judge, another model or prompt of it, or a person."""
+    if sum(count["reviewed"].values()) or any(change["what"] == "judge" for change in count["changes"]):
+        return True
+    return any(
+        conn.execute(
+            f"select 1 from recall_verdicts where question_id = ? and judge {side} ? limit 1",
+            (count["question_id"], count["judge"]),
+        ).fetchone()
+        for side in ("<", ">")
+    )
 
 
 async def verdict_page(here: Site, request: Any) -> Response:

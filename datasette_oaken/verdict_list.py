@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -14,13 +15,18 @@ from .messages import message_url
 STATUSES = ("yes", "no", "unclear", "error", "not_judged")
 LIMIT = 50
 _STATUS = "case e.answer when 1 then 'yes' when 0 then 'no' else coalesce(e.status, 'not_judged') end"
-_WHEN = "coalesce(m.sent_at, '')"
-_LISTED = f"""
+# Both read the same. Along the index of dates the first page is found at once where many messages are wanted; where few are,
+# these are gathered first and sorted.
+_BY_DATE = "messages m cross join recall_eligible e on e.question_id = ?1 and e.message_id = m.id"
+_GATHERED = "recall_eligible e cross join messages m on e.question_id = ?1 and m.id = e.message_id"
+_ORDER = "order by m.sent_at desc, m.id desc"  # null, no date, is the least
+_SHOWN = f"""
   select m.id as message_id, m.sent_at as date, m.from_name, m.from_address, m.subject, m.thread_id, {_STATUS} as status,
     e.status as judged_status, e.answer, e.stale, e.copies, e.verdict_id, v.quote, v.reasoning, v.considerations, v.error,
     v.judge, v.model, v.prompt_version, v.judged_at, v.reading_sha256
-  from recall_eligible e join messages m on m.id = e.message_id left join recall_verdicts v on v.id = e.verdict_id
-  where e.question_id = ?
+  from messages m join recall_eligible e on e.question_id = ?1 and e.message_id = m.id
+    left join recall_verdicts v on v.id = e.verdict_id
+  where m.id in (select value from json_each(?2)) {_ORDER}
 """
 
 
@@ -47,40 +53,63 @@ def listed(
 
     Raises OakenError bad_request for a status or a token that is none.
     """
-    sql, values = _LISTED, [question_id]
+    where, values = ["1"], [question_id]
     if status is not None:
         if status not in STATUSES:
             raise OakenError(f"There is no status {status!r}; there are {', '.join(STATUSES)}.", "bad_request")
-        sql += f" and {_STATUS} = ?"
+        where.append(f"{_STATUS} = ?")
         values.append(status)  # type: ignore[arg-type]
     if sender:
         like = "%" + sender.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        sql += " and (m.from_address like ? escape '\\' or m.from_name like ? escape '\\')"
+        where.append("(m.from_address like ? escape '\\' or m.from_name like ? escape '\\')")
         values += [like, like]  # type: ignore[list-item]
     if month == "none":
-        sql += " and m.sent_at is null"
+        where.append("m.sent_at is null")
     elif month:
         if not re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", month):
             raise OakenError("month must be such as 2024-03 or 2024, or none for messages with no date.", "bad_request")
-        sql += " and m.sent_at >= ? and m.sent_at < ?"
+        where.append("m.sent_at >= ? and m.sent_at < ?")
         values += [month, month + "~"]  # type: ignore[list-item]
     if reviewed is not None:
-        sql += f" and e.answer is {'not ' if reviewed else ''}null"
+        where.append(f"e.answer is {'not ' if reviewed else ''}null")
     if after:
         when, _, last = after.rpartition("~")
         if not (last.isascii() and last.isdigit() and len(last) < 19):
             raise OakenError("This is not the next of a page of verdicts.", "bad_request")
-        sql += f" and ({_WHEN} < ? or ({_WHEN} = ? and m.id < ?))"
-        values += [when, when, int(last)]  # type: ignore[list-item]
-    rows = conn.execute(f"{sql} order by {_WHEN} desc, m.id desc limit ?", [*values, limit + 1]).fetchall()
-    verdicts = [_item(row) for row in rows[:limit]]
-    going_on = len(rows) > limit
+        if when:
+            where.append("(m.sent_at is null or (m.sent_at, m.id) < (?, ?))")
+            values += [when, int(last)]  # type: ignore[list-item]
+        else:
+            where.append("m.sent_at is null and m.id < ?")
+            values.append(int(last))
+    source = _BY_DATE if _are_many(conn, question_id, status, reviewed, limit) else _GATHERED
+    ids = conn.execute(
+        f"select m.id from {source} where {' and '.join(where)} {_ORDER} limit ?", [*values, limit + 1]
+    ).fetchall()
+    page = json.dumps([row[0] for row in ids[:limit]])
+    verdicts = [_item(row) for row in conn.execute(_SHOWN, (question_id, page))]
+    going_on = len(ids) > limit
     return {
         "verdicts": verdicts,
         "returned": len(verdicts),
         "truncated": going_on,
         "next": f"{verdicts[-1]['date'] or ''}~{verdicts[-1]['message_id']}" if going_on else None,
     }
+
+
+def _are_many(
+    conn: sqlite3.Connection, question_id: int, status: str | None, reviewed: bool | None, limit: int
+) -> bool:
+    """Whether so many messages are wanted that the walk along all mail meets ``limit`` of them before it has seen as many."""
+    wanted = 0
+    for judged, answer, number in conn.execute(
+        "select status, answer, messages from recall_tallies where question_id = ?", (question_id,)
+    ):
+        counts_as = {1: "yes", 0: "no"}.get(answer, judged or "not_judged")
+        if status in (None, counts_as) and reviewed in (None, answer != -1):
+            wanted += number
+    (mail,) = conn.execute("select coalesce(max(id), 0) from messages").fetchone()
+    return bool(wanted * wanted > limit * mail)
 
 
 def _item(row: sqlite3.Row) -> dict[str, Any]:
