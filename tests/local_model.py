@@ -7,7 +7,6 @@ environment.
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 import textwrap
@@ -24,7 +23,8 @@ SERVER = """
 
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx, params.n_parallel = sys.argv[1], 8192, 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(sys.argv[2])
+    # One thread: several wait for one another without rest, and on a busy machine that takes ten times as long.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup = False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
@@ -42,9 +42,8 @@ def missing() -> str | None:
 @contextmanager
 def served() -> Iterator[str]:
     """The address of a server of the model, such as ``http://127.0.0.1:41000/v1``, until the block ends."""
-    threads = str(min(4, os.cpu_count() or 1))
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(SERVER), str(MODEL), threads],
+        [sys.executable, "-c", textwrap.dedent(SERVER), str(MODEL)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
