@@ -18,6 +18,8 @@ from datasette_oaken import db, deletion, eligible, questions, readings, verdict
 from datasette_oaken.metadata import packaged
 
 ROOT = Path(__file__).resolve().parents[1]
+OFFERED, TABLES = (packaged()[part] for part in ("queries", "tables"))
+IDS = ("question_id", "verdict_id")
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +89,11 @@ async def test_each_offered_query_about_a_question_answers_with_what_it_names(fi
     ]
     differ = await asked(file, "judges_disagree", question_id=1)
     never, plain = "test:never (plain 1, prompt 1)", "test:plain (plain 1, prompt 1)"
-    assert [(row["subject"][:20], row["yes"], row["no"], row["unclear"], row["quote"]) for row in differ] == [
-        ("Pickup on Friday", f"{plain}; a person", never, None, "collect"),
-        ("Re: Pickup on Friday", plain, never, None, "fetch"),
-        ('Prize "><script>aler', None, never, plain, None),
+    said = ("yes", "no", "unclear", "a_person", "quote")
+    assert [(row["subject"][:20], *(row[name] for name in said)) for row in differ] == [
+        ("Pickup on Friday", plain, never, None, "yes", "collect"),
+        ("Re: Pickup on Friday", plain, never, None, None, "fetch"),
+        ('Prize "><script>aler', None, never, plain, None, None),
     ]
     stale = await asked(file, "stale_verdicts", question_id=1)
     assert [(row["what_changed"], row["waits"]) for row in stale] == [("criterion", 0)] * 4
@@ -108,11 +111,7 @@ async def test_each_offered_query_about_a_question_answers_with_what_it_names(fi
 @pytest.mark.asyncio
 async def test_queries_are_not_trusted_so_they_need_what_typed_sql_needs(file: Path) -> None:
     ds = Datasette([str(file)], settings={"default_allow_sql": False})
-    ours = [
-        name
-        for name, query in packaged()["queries"].items()
-        if query.get("params") in (["question_id"], ["verdict_id"])
-    ]
+    ours = [name for name, query in OFFERED.items() if query.get("params", [""])[0] in IDS]
     assert len(ours) == 10
     for name in ours:
         assert (await ds.client.get(f"/letters/{name}.json?question_id=1&verdict_id=1")).status_code == 403
@@ -120,11 +119,16 @@ async def test_queries_are_not_trusted_so_they_need_what_typed_sql_needs(file: P
 
 def test_the_sql_in_the_docs_runs_on_a_judged_file(file: Path) -> None:
     conn = db.connect(file, readonly=True)
-    shown = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "docs/counting.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert shown
-    for statement in shown:
-        conn.execute(statement).fetchall()
+    page = (ROOT / "docs/counting.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [len(conn.execute(statement).fetchall()) for statement in shown] == [1, 1, 1, 2]
+    assert rows(conn, shown[0]) == [(2,)]
     conn.close()
+    table = page.partition("## SQL")[2]
+    named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert named == [
+        name for name in OFFERED if name == "counts_by_question" or OFFERED[name].get("params", [""])[0] in IDS
+    ]
 
 
 CHANGES = st.lists(
@@ -253,7 +257,7 @@ def test_the_verdicts_that_count_are_those_that_a_plain_reading_of_the_rules_giv
             if message not in [row[0] for row in expected] and any(key[0] == message for key in judged_as)
         ]
         assert rows(conn, "select stale from questions_progress") == [(len(waiting),)]
-        history = conn.execute(packaged()["queries"]["stale_verdicts"]["sql"], {"question_id": 1}).fetchall()
+        history = conn.execute(OFFERED["stale_verdicts"]["sql"], {"question_id": 1}).fetchall()
         assert sorted({row["message_id"] for row in history if row["waits"]}) == waiting
         assert all(row["what_changed"] for row in history)
     conn.close()
@@ -302,7 +306,7 @@ def test_a_month_says_how_much_of_it_is_not_judged(tmp_path: Path) -> None:
         put(conn, 4, "yes")
         verdicts.answer(conn, 1, 1, True)
         verdicts.answer(conn, 1, 2, False)
-    by_month = packaged()["queries"]["verdicts_by_month"]["sql"]
+    by_month = OFFERED["verdicts_by_month"]["sql"]
     assert rows(conn, by_month.replace(":question_id", "1")) == [
         ("2024-01", 1, 1, 0, 0, 0),
         ("2024-02", 0, 0, 0, 0, 1),
@@ -324,4 +328,27 @@ def test_a_message_that_is_deleted_takes_its_verdicts_out_of_the_views_and_sums(
     assert rows(conn, "select message_id from verdicts_by_model") == [(2,)]
     assert rows(conn, "select eligible, yes, no, remaining, coverage from questions_progress") == [(1, 0, 1, 0, 1.0)]
     assert eligible.drift(conn) == 0
+    conn.close()
+
+
+@pytest.mark.asyncio
+async def test_every_table_and_view_has_its_page_with_what_it_is_and_the_columns_it_is_sorted_and_divided_by(
+    file: Path,
+) -> None:
+    ds = Datasette([str(file)])
+    conn = db.connect(file, readonly=True)
+    for name in (*(n for n in TABLES if n.startswith("recall_")), "verdicts_current", "verdicts_by_model"):
+        told = TABLES[name]
+        columns = {row["name"] for row in conn.execute(f"pragma table_info([{name}])")}
+        assert {*told.get("facets", []), told.get("sort_desc", "id"), told.get("label_column", "id")} - {
+            "id"
+        } <= columns
+        response = await ds.client.get(f"/letters/{name}")
+        assert response.status_code == 200, name
+    page = (await ds.client.get("/letters/verdicts_current")).text
+    assert TABLES["verdicts_current"]["columns"]["judged_status"] in page
+    assert TABLES["verdicts_current"]["title"] in page
+    facets = (await ds.client.get("/letters/verdicts_current.json?_extra=facet_results")).json()["facet_results"]
+    told_by_status = {found["value"]: found["count"] for found in facets["results"]["status"]["results"]}
+    assert told_by_status == {"yes": 2, "unclear": 1, "error": 1}
     conn.close()
