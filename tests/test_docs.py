@@ -91,12 +91,12 @@ def test_every_command_shown_can_be_typed(page: Path) -> None:
 
 
 def test_the_reader_of_commands_finds_them_and_finds_them_wrong() -> None:
-    text = "Run `oaken judge` or `oaken embed`.\n\n```\n$ .venv/bin/oaken search 'a b' --mode vector  # so\noaken serve --prot 1\n```\n"
+    text = "Run `oaken guess` or `oaken embed`.\n\n```\n$ .venv/bin/oaken search 'a b' --mode vector  # so\noaken serve --prot 1\n```\n"
     commands = list(shown_commands(text))
     assert commands == [
         ("oaken search 'a b' --mode vector  # so", True),
         ("oaken serve --prot 1", True),
-        ("oaken judge", False),
+        ("oaken guess", False),
         ("oaken embed", False),
     ]
     parse(*commands[0])
