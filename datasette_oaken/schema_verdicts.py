@@ -188,7 +188,9 @@ select
   q.id as question_id, q.question, q.criterion, q.scope_resolved as scope, q.judge, q.model,
   p.eligible, p.yes + p.no + p.unclear as judged, p.yes, p.no, p.unclear, p.errors,
   p.eligible - p.yes - p.no - p.unclear - p.errors as remaining,
-  case when p.eligible then round(1.0 * (p.yes + p.no + p.unclear) / p.eligible, 6) else 0.0 end as coverage,
+  -- What is not whole is never rounded to 1.
+  case when not p.eligible then 0.0 when p.yes + p.no + p.unclear = p.eligible then 1.0
+    else min(round(1.0 * (p.yes + p.no + p.unclear) / p.eligible, 6), 0.999999) end as coverage,
   p.stale, p.copies, p.reviewed
 from recall_questions q join (
   select

@@ -125,6 +125,7 @@ def test_a_share_that_is_not_whole_never_reads_as_whole(tmp_path: Path) -> None:
         conn.execute("insert into recall_tallies values (1, 'no', -1, 99999999, 0, 0)")
     answer = counts.count(conn, 1)
     assert (answer["coverage"], answer["at_least"]) == (0.999999, True)
+    assert rows(conn, "select coverage from questions_progress") == [(0.999999,)]
     assert "(99.9 %)" in answer["sentence"]
 
 
