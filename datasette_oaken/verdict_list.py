@@ -118,11 +118,15 @@ def _item(row: sqlite3.Row) -> dict[str, Any]:
     at = f"?verdict={item['verdict_id']}#quote" if item["quote"] else ""
     return item | {
         "from": person,
-        "answer": None if item["answer"] is None else bool(item["answer"]),
+        "answer": _truth(item["answer"]),
         "stale": bool(item["stale"]),
         "message_url": message_url(item["message_id"]) + at,
         "url": verdict_url(item["verdict_id"]) if item["verdict_id"] else None,
     }
+
+
+def _truth(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def one(conn: sqlite3.Connection, verdict_id: int) -> dict[str, Any] | None:
@@ -155,10 +159,12 @@ def one(conn: sqlite3.Connection, verdict_id: int) -> dict[str, Any] | None:
     return verdict | {
         "verdict_id": verdict_id,
         "counts": bool(verdict["counts"]),
-        "person": None if verdict["person"] is None else bool(verdict["person"]),
+        "person": _truth(verdict["person"]),
         "from": {"name": row["from_name"], "address": row["from_address"]},
         "reading": _shown(reading, verdict["quote"]) if reading else None,
-        "reviews": [dict(review) | {"agrees": bool(review["agrees"])} for review in reviews],
+        "reviews": [
+            dict(review) | {"agrees": bool(review["agrees"]), "answer": _truth(review["answer"])} for review in reviews
+        ],
         "others": [dict(other) | {"url": verdict_url(other["verdict_id"])} for other in others],
         "message_url": message_url(verdict["message_id"]) + at if verdict["message_id"] else None,
         "url": verdict_url(verdict_id),

@@ -178,6 +178,8 @@ async def test_a_verdict_shows_everything_it_rests_on(file: Path) -> None:
         assert said in page, said
     answer = (await site(file).client.get(f"/-/oaken/verdicts/{id_}.json")).json()
     assert answer["ok"] and answer["counts"] and answer["person"] is True
+    assert [(said["agrees"], said["answer"], said["reviewer"]) for said in answer["reviews"]] == [(True, True, "kim")]
+    assert answer["reviews"][0]["answer"] is True
     assert (answer["status"], answer["quote"], answer["reading"]["marked"][1]) == ("yes", "collect", "collect")
     assert [(o["judge"], o["criterion"]) for o in answer["others"]] == [
         ("test:never", "A person, not a thing"),
