@@ -74,8 +74,11 @@ def ask(
     scope: str = "",
     categories: Sequence[str] = DEFAULT_CATEGORIES,
     today: date | None = None,
+    seed: int | None = None,
 ) -> int:
     """Keep a question and work out which messages it is asked of. Returns its id.
+
+    ``seed``: of the order of its random sample; drawn at random unless something must come out the same each time.
 
     Raises OakenError bad_question (empty, or longer than MAX_CHARS), question_exists, bad_scope.
     """
@@ -87,7 +90,7 @@ def ask(
         raise OakenError(f"This is asked already: {text!r}.", "question_exists")
     id_ = conn.execute(
         "insert into recall_questions (question, criterion, scope, scope_resolved, seed, created_at) values (?, ?, ?, ?, ?, ?)",
-        (text, _clean(criterion), scope.strip(), resolved, secrets.randbits(62), now()),
+        (text, _clean(criterion), scope.strip(), resolved, secrets.randbits(62) if seed is None else seed, now()),
     ).lastrowid
     assert id_ is not None
     eligible.refresh(conn, id_)

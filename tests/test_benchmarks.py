@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from making import SHARED
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
@@ -71,3 +72,26 @@ def test_embedding_gives_every_way_the_same_passages(mail: Path, tmp_path: Path)
     assert isinstance(rates, dict)
     assert len(rates) == 4
     assert all(rate > 0 for rate in rates.values())
+
+
+def test_judging_and_counting_are_measured_on_what_was_judged(mail: Path, tmp_path: Path) -> None:
+    answer = script("judge.py", mail, "--verdicts", "50", "--work", tmp_path / "out")
+    assert (answer["judged"], answer["verdicts"], answer["corpus"]) == (8, 50, "letters.mbox, 8 messages")
+    assert answer["count_matches"] is True
+
+
+def test_the_estimate_is_measured_against_other_ways() -> None:
+    answer = script("estimate.py", "--samples", "100")
+    worst = answer["worst"]
+    assert isinstance(worst, dict)
+    assert len(worst) == 5 and worst["oaken: exact, MOVER"] >= 0.9 > worst["beta-binomial, uniform"]
+
+
+@pytest.mark.skipif(not (SHARED / "real/enron-berkeley").is_dir(), reason="the real mail is not on this machine")
+def test_the_labels_played_back_come_to_the_known_count(tmp_path: Path) -> None:
+    answer = script("verdicts.py", "--draws", "20", "--judge", "rule:california", "--work", tmp_path / "out")
+    judges = answer["judges"]
+    assert isinstance(judges, list)
+    assert (answer["known"], [one["eligible"] for one in judges]) == (121, [819] * 4)
+    assert (judges[0]["yes"], judges[0]["precision"], judges[0]["recall"], judges[0]["held"]) == (121, 1.0, 1.0, 1.0)
+    assert all(one["remaining"] == one["errors"] == 0 for one in judges)

@@ -17,8 +17,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import ingest
 
+from datasette_oaken import counts, questions
 from ingest import demo
+from ingest.demo import asked
 from ingest.demo.plays import scenes
 from ingest.demo.stories import PLAYS
 
@@ -435,3 +438,20 @@ def test_scenes_are_told_whole(topic: str) -> None:
         for number, turn in enumerate(scene.turns):
             assert turn.paragraphs
             assert turn.parent is None or 1 <= turn.parent <= number
+
+
+def test_the_demos_count_falls_short_and_its_review_brackets_the_truth(tmp_path: Path) -> None:
+    conn, _ = ingest(tmp_path / "demo.db", mbox_of_the_demo(tmp_path))
+    asked.ask_one(conn, tmp_path / "demo.db", 1)
+    asked.ask_one(conn, tmp_path / "demo.db", 1)  # asked once
+    (count,) = [counts.count(conn, question["id"]) for question in questions.all_of(conn)]
+    (truth,) = [len(found.message_ids) for found in demo.counts() if found.id == asked.ASKED]
+    found = count["estimate"]
+    assert (count["eligible"], count["yes"], count["reviewed"], truth) == (182, 27, {"yes": 27, "no": 40}, 58)
+    assert (found["low"], found["high"], round(found["point"], 1), found["precision"]) == (49, 84, 65.3, 1.0)
+    assert found["low"] <= truth <= found["high"]
+
+
+def mbox_of_the_demo(folder: Path) -> Path:
+    demo.write_mbox(folder / "demo.mbox")
+    return folder / "demo.mbox"

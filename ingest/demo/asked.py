@@ -29,8 +29,9 @@ def ask_one(conn: sqlite3.Connection, db_path: Path, seed: int) -> None:
     asked = next(count for count in counts(seed) if count.id == ASKED)
     if any(question["question"] == asked.question for question in questions.all_of(conn)):
         return
-    done = judge(conn, db_path, asked.question, judge_name=RULE, scope=SCOPE, criterion=asked.criterion, quiet=True)
-    question_id = done["question_id"]
+    with transaction(conn):
+        question_id = questions.ask(conn, asked.question, criterion=asked.criterion, scope=SCOPE, seed=seed)
+    judge(conn, db_path, str(question_id), judge_name=RULE, quiet=True)
     wanted = set(asked.message_ids)
     truly = {id_ for id_, header in conn.execute("select id, internet_message_id from messages") if header in wanted}
     with transaction(conn):
