@@ -6,6 +6,7 @@ They work without script. What is shown is escaped by Jinja or made by ``render`
 from __future__ import annotations
 
 import asyncio
+import re
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -190,9 +191,14 @@ def _shown(message: dict[str, Any], most: int, quote: str | None = None) -> tupl
                 "html": render.linked(text[:left]),
             }
         )
-        if quote and section == "authored" and (at := text[:left].find(quote)) >= 0:
-            cut = (text[:at], quote, text[at + len(quote) : left])
+        if quote and section == "authored" and (found := _standing(quote, text[:left])):
+            cut = (text[: found.start()], found[0], text[found.end() : left])
             shown[-1]["html"] = Markup('{}<mark id="quote">{}</mark>{}').format(*map(render.linked, cut))
             quote = None
         left -= len(text)
     return shown, most if left < 0 else 0
+
+
+def _standing(quote: str, text: str) -> re.Match[str] | None:
+    """Where the quote stands, white space aside: a reading has other empty lines than the message."""
+    return re.search(r"\s+".join(map(re.escape, quote.split())), text) if quote.strip() else None

@@ -14,6 +14,7 @@ from .messages import message_url
 
 STATUSES = ("yes", "no", "unclear", "error", "not_judged")
 LIMIT = 50
+MAX_SENDER = 200
 _STATUS = "case e.answer when 1 then 'yes' when 0 then 'no' else coalesce(e.status, 'not_judged') end"
 # Both read the same. Along the index of dates the first page is found at once where many messages are wanted; where few are,
 # these are gathered first and sorted.
@@ -51,7 +52,7 @@ def listed(
     ``status``: one of STATUSES, as it counts. ``sender``: a part of a name or address. ``month``: ``2024-03``, a year, or ``none``
     for messages with no date. ``reviewed``: whether a person answered. ``after``: the ``next`` of the page before.
 
-    Raises OakenError bad_request for a status or a token that is none.
+    Raises OakenError bad_request for a status, a month or a token that is none, and for a sender that is too long.
     """
     where, values = ["1"], [question_id]
     if status is not None:
@@ -59,6 +60,8 @@ def listed(
             raise OakenError(f"There is no status {status!r}; there are {', '.join(STATUSES)}.", "bad_request")
         where.append(f"{_STATUS} = ?")
         values.append(status)  # type: ignore[arg-type]
+    if sender and len(sender) > MAX_SENDER:
+        raise OakenError(f"sender must be at most {MAX_SENDER} characters.", "bad_request")
     if sender:
         like = "%" + sender.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         where.append("(m.from_address like ? escape '\\' or m.from_name like ? escape '\\')")

@@ -12,7 +12,7 @@ from judged_site import judged
 from judges import Plain, by_word
 from oaken_site import build, copied, mail, site
 
-from datasette_oaken import counts, db, questions
+from datasette_oaken import counts, db, pages, questions
 from ingest.judging.run import judge_all
 
 pytestmark = pytest.mark.asyncio
@@ -157,3 +157,30 @@ async def test_a_quote_is_marked_only_for_who_may_read_verdicts(made: Path) -> N
     assert "<mark" not in await get(ds, url)
     kim = await ds.client.get(url, cookies={"ds_actor": ds.client.actor_cookie({"id": "kim"})})
     assert '<mark id="quote">collect</mark>' in kim.text
+
+
+@pytest.mark.parametrize(
+    ("sections", "quote", "shown"),
+    [
+        (
+            [("authored", "I can.\n\n\nCould you?\n")],
+            "I can.\nCould you?",
+            ['<mark id="quote">I can.\n\n\nCould you?</mark>'],
+        ),
+        (
+            [("quoted", "> swap it"), ("authored", "No swap. A swap?")],
+            "swap",
+            ["&gt; swap it", 'No <mark id="quote">swap</mark>. A swap?'],
+        ),
+        ([("authored", "<b>.*</b>")], ".*", ['&lt;b&gt;<mark id="quote">.*</mark>&lt;/b&gt;']),
+        ([("authored", "other words")], "words that are not there", ["other words"]),
+        ([("authored", "words")], " \n", ["words"]),
+    ],
+    ids=["other empty lines", "only the writer's own words, once", "no pattern, no markup", "not there", "nothing"],
+)
+async def test_a_quote_is_marked_exactly_where_its_writer_wrote_it(
+    sections: list[tuple[str, str]], quote: str, shown: list[str]
+) -> None:
+    message = {"sections": [{"section": section, "text": words} for section, words in sections]}
+    html, _ = pages._shown(message, 1_000, quote)
+    assert [str(part["html"]) for part in html] == shown
