@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ingest.judging.base import Judgement
-
 from datasette_oaken.readings import Reading
+from ingest.judging.base import Judgement
 
 
 def by_word(word: str) -> Callable[[Reading], Judgement]:
