@@ -217,7 +217,7 @@ def test_tables_that_someone_dropped_are_made_again(tmp_path: Path) -> None:
         conn.execute(f"drop table {table}")
     conn.close()
     assert refused("search", "boiler", "--mode", "keyword", "--db", file)[1].endswith(f"oaken repair --all --db {file}")
-    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 0}
+    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 0, "verdicts": 0}
     assert answer("embed", "--db", file)["embedded"] == 2
     assert {f["level"] for f in answer("doctor", "--db", file)["findings"]} == {"ok"}
     assert answer("search", "boiler", "--db", file)["hits"][0]["subject"] == "Heating"

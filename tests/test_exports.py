@@ -157,3 +157,55 @@ async def test_a_large_export_is_whole_over_its_batches(tmp_path: Path) -> None:
     assert {row["status"] for row in rows} == {"not judged"}
     answer = json.loads((await ds.client.get("/-/oaken/questions/1/export.json")).text)
     assert len(answer["messages"]) == number
+
+
+ADDRESSES = ("1.csv", "1/export.json", "1/report")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("table", exports.TABLES)
+async def test_who_may_not_see_a_table_is_given_no_export_that_tells_of_it(made: Path, table: str) -> None:
+    ds = site(made, config={"databases": {"oaken": {"tables": {table: {"allow": False}}}}})
+    for address in ADDRESSES:
+        response = await ds.client.get(f"/-/oaken/questions/{address}")
+        assert (response.status_code, QUESTION in response.text) == (403, False), address
+
+
+@pytest.mark.asyncio
+async def test_asking_only_for_the_headers_sends_no_mail(made: Path) -> None:
+    ds = site(made)
+    for address in ADDRESSES[:2]:
+        whole = await ds.client.get(f"/-/oaken/questions/{address}")
+        head = await ds.client.head(f"/-/oaken/questions/{address}")
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-disposition"] == whole.headers["content-disposition"]
+        assert whole.headers["content-security-policy"].startswith("default-src 'none'; sandbox")
+
+
+@pytest.mark.asyncio
+async def test_the_sum_of_a_message_is_the_sum_of_what_its_page_hands_out(made: Path) -> None:
+    ds = site(made)
+    rows = await rows_of(ds)
+    for row in rows:
+        raw = (await ds.client.get(f"/-/oaken/message/{row['message_id']}/raw")).content
+        assert hashlib.sha256(raw).hexdigest() == row["raw_sha256"]
+
+
+@pytest.mark.asyncio
+async def test_a_report_of_what_was_never_judged_says_so_and_claims_nothing(tmp_path: Path) -> None:
+    path = build(tmp_path / "oaken.db", [mail("Hello\n", message_id="one")])
+    conn = db.connect(path)
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+    conn.close()
+    page = said((await site(path).client.get("/-/oaken/questions/1/report")).text)
+    for part in (
+        "1 asked of = 0 yes + 0 no + 0 unclear + 0 errors + 1 not judged",
+        "Judge none yet",
+        "Where it ran nowhere yet",
+        "No person has reviewed any of these verdicts.",
+        "How often the judge is wrong is not known.",
+        "4. Messages that say yes (0) None.",
+    ):
+        assert part in page, part
+    assert "stand there." not in page
