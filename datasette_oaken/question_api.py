@@ -11,7 +11,7 @@ from datasette import Response
 from . import agreement, counts, questions, sampling, verdict_list, verdicts
 from .api import number, whole_number
 from .db import OakenError
-from .site_db import Site
+from .site_db import Site, may_read
 
 MAX_NOTE = 2_000
 MOST_SKIPPED = 200
@@ -99,6 +99,8 @@ async def read_verdict(here: Site, request: Any) -> dict[str, Any]:
     verdict = await here.read(verdict_list.one, verdict_id)
     if verdict is None:
         raise OakenError(f"There is no verdict {verdict_id} here.", "not_found")
+    if not await may_read(here, request.actor, "raw_messages"):
+        verdict["raw_sha256"] = None
     return verdict
 
 
@@ -112,16 +114,26 @@ async def review(here: Site, request: Any) -> Response:
     agrees, answer, note = _truth(sent, "agrees", needed=True), _truth(sent, "answer"), _note(sent)
     _may_write(here)
 
-    def write(conn: Any) -> dict[str, Any] | None:
-        if agrees is None:
-            verdicts.withdraw(conn, verdict_id)
-            return None
-        return verdicts.review(conn, verdict_id, agrees=agrees, answer=answer, note=note, reviewer=_who(request))
+    def write(conn: Any) -> tuple[dict[str, Any] | None, str]:
+        back = verdict_list.verdict_url(verdict_id)
+        if agrees is not None:
+            who = _who(request)
+            return verdicts.review(conn, verdict_id, agrees=agrees, answer=answer, note=note, reviewer=who), back
+        question_id = _question_of(conn, verdict_id)
+        verdicts.withdraw(conn, verdict_id)
+        if question_id is not None and _question_of(conn, verdict_id) is None:
+            back = question_url(question_id)  # it was the person's own, and is gone with its page
+        return None, back
 
-    said = await here.db.execute_write_fn(write, request=request)
+    said, back = await here.db.execute_write_fn(write, request=request)
     if as_json:
         return Response.json({"ok": True, "verdict_id": verdict_id, "review": said})
-    return Response.redirect(here.datasette.urls.path(verdict_list.verdict_url(verdict_id)), status=303)
+    return Response.redirect(here.datasette.urls.path(back), status=303)
+
+
+def _question_of(conn: Any, verdict_id: int) -> int | None:
+    row = conn.execute("select question_id from recall_verdicts where id = ?", (verdict_id,)).fetchone()
+    return row[0] if row else None
 
 
 async def answer(here: Site, request: Any) -> Response:

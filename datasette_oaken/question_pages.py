@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from functools import partial
 from typing import Any
@@ -55,7 +56,7 @@ async def question_page(here: Site, request: Any) -> Response:
         ],
         several=await here.read(_several, count),
         agreement=await here.read(agreement.agreement, question_id) if side_by_side else None,
-        disagreements=await here.read(agreement.disagreements, question_id) if side_by_side else None,
+        differing=await here.read(_differing, question_id) if side_by_side else None,
         path=question_url(question_id),
     )
 
@@ -71,6 +72,19 @@ def _several(conn: Any, count: dict[str, Any]) -> bool:
         ).fetchone()
         for side in ("<", ">")
     )
+
+
+def _differing(conn: Any, question_id: int) -> list[dict[str, Any]]:
+    """Where judges differ, with what tells a message from others."""
+    found = agreement.disagreements(conn, question_id)
+    told = {
+        row["id"]: {"date": row["sent_at"], "subject": row["subject"]}
+        for row in conn.execute(
+            "select id, sent_at, subject from messages where id in (select value from json_each(?))",
+            (json.dumps([one["message_id"] for one in found]),),
+        )
+    }
+    return [one | told[one["message_id"]] for one in found if one["message_id"] in told]
 
 
 async def verdict_page(here: Site, request: Any) -> Response:

@@ -15,7 +15,7 @@ from . import messages, render, search
 from .pages import no_mail, page
 from .query import Filter, Query
 from .searching import FIELDS, ask, asked
-from .site_db import SEARCH_PATH, Site
+from .site_db import QUESTIONS_PATH, SEARCH_PATH, Site, may_read
 from .status import languages
 from .vector import answering, coverage
 
@@ -79,6 +79,9 @@ async def _welcome(here: Site, request: Any) -> Response:
     await here.read(_dress, newest)
     for chip in begin["chips"]:
         chip["href"] = _href(here, q=chip["q"])
+    if await may_read(here, request.actor, "recall_verdicts") and (number := await here.read(_questions)):
+        chip = {"label": "How many times", "href": here.datasette.urls.path(QUESTIONS_PATH), "count": number}
+        begin["chips"].append(chip)
     return await page(
         here.datasette,
         request,
@@ -95,6 +98,10 @@ async def _welcome(here: Site, request: Any) -> Response:
 
 def _has_mail(conn: sqlite3.Connection) -> bool:
     return conn.execute("select 1 from messages limit 1").fetchone() is not None
+
+
+def _questions(conn: sqlite3.Connection) -> int:
+    return int(conn.execute("select count(*) from recall_questions").fetchone()[0])
 
 
 def _href(here: Site, **args: Any) -> str:

@@ -69,7 +69,7 @@ def listed(
     if month == "none":
         where.append("m.sent_at is null")
     elif month:
-        if not re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", month):
+        if not re.fullmatch(r"[0-9]{4}(-(0[1-9]|1[0-2]))?", month):
             raise OakenError("month must be such as 2024-03 or 2024, or none for messages with no date.", "bad_request")
         where.append("m.sent_at >= ? and m.sent_at < ?")
         values += [month, month + "~"]  # type: ignore[list-item]

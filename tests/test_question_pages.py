@@ -235,16 +235,33 @@ async def test_denying_a_table_denies_its_pages(file: Path) -> None:
     ds = site(file, config={"databases": {"oaken": {"tables": {"recall_verdicts": {"allow": False}}}}})
     for path in PAGES[:-1]:
         assert (await ds.client.get(path.format(yes=1))).status_code == 403, path
-    assert "How many times" not in (await ds.client.get("/")).text
+    for path in ("/", "/-/oaken"):
+        assert "How many times" not in (await ds.client.get(path)).text, path
     assert (await ds.client.get("/-/oaken/message/1")).status_code == 200
 
 
 async def test_questions_are_found_from_the_menus_and_say_what_to_run_first(tmp_path: Path, file: Path) -> None:
     assert '<a href="/-/oaken/questions">How many times</a>' in await get(site(file), "/")
+    chip = '<li><a href="/-/oaken/questions">How many times <span>1</span></a></li>'
+    assert chip in await get(site(file), "/-/oaken")
     (tmp_path / "none").mkdir()
     path = build(tmp_path / "none" / "oaken.db", some_mail())
     page = text(await get(site(path), "/-/oaken/questions"))
     assert "Nothing has been asked yet." in page and "oaken judge" in page
+    assert "How many times <span>" not in await get(site(path), "/-/oaken")
+
+
+async def test_a_month_of_the_timeline_leads_to_its_verdicts_and_none_does_on_paper(file: Path) -> None:
+    page = await get(site(file), "/-/oaken/questions/1")
+    assert re.findall(r'<a href="([^"]+)">March 2024</a>', page) == ["?month=2024-03#verdicts"]
+    assert "?month=" not in await get(site(file), "/-/oaken/questions/1/report")
+
+
+async def test_where_judges_differ_the_message_is_told_by_its_date_and_subject(file: Path) -> None:
+    page = text(await get(site(file), "/-/oaken/questions/1?judges=1"))
+    where = page.split("Where they differ")[1].split("Verdicts")[0]
+    assert f"2 Mar 2024 Prize {HOSTILE}" in where
+    assert "1 Mar 2024 Re: Pickup on Friday" in where
 
 
 @pytest.mark.parametrize("path", ["questions/9", "questions/x", "questions/9/review", "verdicts/999", "verdicts/-1", "questions/9.json", "questions/9.csv", "questions/9/report"])  # fmt: skip

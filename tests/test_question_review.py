@@ -121,6 +121,29 @@ async def test_a_person_can_be_the_judge_of_everything(tmp_path: Path) -> None:
     conn.close()
 
 
+async def test_taking_back_ones_own_verdict_from_its_page_leads_on_although_the_page_is_gone(tmp_path: Path) -> None:
+    file = build(tmp_path / "oaken.db", [mail("Letter", message_id="m")])
+    conn = db.connect(file)
+    with db.transaction(conn):
+        questions.ask(conn, "Is it?")
+    ds = site(file)
+    said = await ds.client.post("/-/oaken/questions/1/answer", json={"message_id": 1, "answer": True})
+    url = f"/-/oaken/verdicts/{said.json()['judge']['verdict_id']}"
+    assert "Take back what was said" in await get(ds, url)
+    taken = await ds.client.post(f"{url}/review", data={"agrees": ""})
+    assert (taken.status_code, taken.headers["location"]) == (303, "/-/oaken/questions/1")
+    assert "0 of 1 message judged so far" in await get(ds, taken.headers["location"])
+    assert (await ds.client.post(f"{url}/review", data={"agrees": ""})).status_code == 404
+    conn.close()
+
+
+async def test_the_hash_of_a_raw_message_is_only_for_who_may_see_raw_messages(made: Path) -> None:
+    denied = {"databases": {"oaken": {"tables": {"raw_messages": {"allow": False}}}}}
+    shown = [(await site(made, **o).client.get("/-/oaken/verdicts/1.json")).json() for o in ({}, {"config": denied})]
+    assert shown[1] == shown[0] | {"raw_sha256": None}
+    assert shown[0]["raw_sha256"] not in await get(site(made, config=denied), "/-/oaken/verdicts/1")
+
+
 @pytest.mark.parametrize(
     ("table", "closed"),
     [
