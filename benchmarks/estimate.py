@@ -25,7 +25,10 @@ Part = tuple[int, int, int]
 """(messages in the stratum, answered, yes among the answered)"""
 Interval = Callable[[tuple[Part, ...]], tuple[float, float]]
 
-CASES: dict[str, tuple[int, int, int, int, int]] = {
+Case = list[tuple[int, int, int]]
+"""(messages, truly yes, answered) of each stratum"""
+
+ARCHIVES: dict[str, tuple[int, int, int, int, int]] = {
     # name: judge's yes, truly yes of them, judge's no, truly yes of them, answered in each
     "a handful": (20, 16, 100, 2, 20),
     "one missed in 5,000": (60, 48, 5_000, 1, 100),
@@ -45,6 +48,17 @@ CASES: dict[str, tuple[int, int, int, int, int]] = {
 }
 UNCLEAR = (200, 80)
 """Messages the judge was unclear about in every second case, and how many are truly yes."""
+
+SPREAD: dict[str, Case] = {
+    # Rare ones in several strata: one answer of yes in each is likelier than it seems.
+    "one in no, one in not judged": [(601, 1, 139), (178, 1, 80)],
+    "one in each of three": [(171, 1, 38), (171, 1, 38), (168, 1, 38)],
+    "a few in each of three": [(1_053, 3, 92), (1_053, 1, 95), (1_053, 3, 92)],
+    "three in each of four": [(1_000, 3, 100)] * 4,
+    "rare in both halves": [(50_000, 166, 100), (25_000, 84, 50)],
+    "one left in what is small": [(52, 1, 26), (84, 1, 57), (84, 1, 40), (53, 0, 53)],
+    "much not judged, little answered": [(60, 48, 60), (3_000, 30, 100), (6_000, 120, 50)],
+}
 SEED = 11
 
 
@@ -103,22 +117,25 @@ def bayes(prior: float) -> Interval:
 
 
 WAYS: dict[str, Interval] = {
-    "oaken: exact, MOVER": shipped,
+    "oaken: exact, melded": shipped,
     "exact, Bonferroni": bonferroni,
+    "exact, MOVER": joined(limits),
     "Wilson, MOVER": joined(wilson),
     "beta-binomial, Jeffreys": bayes(0.5),
     "beta-binomial, uniform": bayes(1.0),
 }
 
 
-def strata_of(name: str, unclear: bool) -> list[tuple[int, int, int]]:
-    """(messages, truly yes, answered) of each stratum of a case."""
-    yes, truly, no, missed, answered = CASES[name]
-    parts = [(yes, truly, min(answered, yes)), (no, missed, min(answered, no))]
-    return [*parts, (*UNCLEAR, min(answered, UNCLEAR[0]))] if unclear else parts
+def cases() -> dict[str, Case]:
+    """Every case: the archives, with and without messages that the judge was unclear about, and the rare ones spread out."""
+    found: dict[str, Case] = {}
+    for name, (yes, truly, no, missed, answered) in ARCHIVES.items():
+        found[name] = [(yes, truly, min(answered, yes)), (no, missed, min(answered, no))]
+        found[name + ", and unclear ones"] = [*found[name], (*UNCLEAR, min(answered, UNCLEAR[0]))]
+    return found | SPREAD
 
 
-def held(strata: list[tuple[int, int, int]], interval: Interval, samples: int) -> tuple[float, float]:
+def held(strata: Case, interval: Interval, samples: int) -> tuple[float, float]:
     """(share of samples whose interval held the true number, mean width of the interval)"""
     random = np.random.default_rng(SEED)
     true = sum(truly for _, truly, _ in strata)
@@ -139,20 +156,19 @@ def held(strata: list[tuple[int, int, int]], interval: Interval, samples: int) -
 def main(samples: int, as_json: bool) -> None:
     """Measure the interval of the estimate."""
     started = conditions()
-    cases: dict[str, dict[str, Any]] = {}
-    for name in CASES:
-        for unclear in (False, True):
-            strata = strata_of(name, unclear)
-            cases[name + (", and unclear ones" if unclear else "")] = {
-                "true": sum(truly for _, truly, _ in strata),
-                "ways": {way: held(strata, interval, samples) for way, interval in WAYS.items()},
-            }
-    worst = {way: min(case["ways"][way][0] for case in cases.values()) for way in WAYS}
-    answer = {"conditions": started, "samples": samples, "worst": worst, "cases": cases}
+    measured: dict[str, dict[str, Any]] = {
+        name: {
+            "true": sum(truly for _, truly, _ in strata),
+            "ways": {way: held(strata, interval, samples) for way, interval in WAYS.items()},
+        }
+        for name, strata in cases().items()
+    }
+    worst = {way: min(case["ways"][way][0] for case in measured.values()) for way in WAYS}
+    answer = {"conditions": started, "samples": samples, "worst": worst, "cases": measured}
     heading = ("case", "true", *WAYS)
     rows = [heading] + [
         (name, case["true"], *(f"{share:.3f} {width:,.0f}" for share, width in case["ways"].values()))
-        for name, case in cases.items()
+        for name, case in measured.items()
     ]
     rows.append(("least share held", "", *(f"{share:.3f}" for share in worst.values())))
     show(answer, rows, [f"share of {samples:,} intervals that held the true number, and their mean width"], as_json)
