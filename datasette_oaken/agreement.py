@@ -33,20 +33,25 @@ def agreement(conn: sqlite3.Connection, question_id: int) -> list[dict[str, Any]
     """Each pair of judges: how many messages both answered, the four counts, the share they agree on, and kappa.
 
     A judge is judge, model and prompt version; what people said stands as the judge "a person". ``kappa`` is null where it is
-    not defined. ``both_yes``, ``both_no``, ``first_only`` (the first says yes, the second no), ``second_only``.
+    not defined. ``both_yes``, ``both_no``, ``first_only`` (the first says yes, the second no), ``second_only``; apart from them
+    ``unclear``: messages of which both spoke and one or both could not tell.
     """
-    said: dict[Who, tuple[set[int], set[int]]] = {}  # the messages that each says no to, and yes to
+    # The messages that each says no to, yes to, and cannot tell of.
+    said: dict[Who, tuple[set[int], set[int], set[int]]] = {}
     for message_id, judge, model, prompt, verdict in conn.execute(
-        f"select message_id, judge, model, prompt_version, verdict from ({_SAID}) where verdict is not null",
+        f"select message_id, judge, model, prompt_version, verdict from ({_SAID})",
         (question_id,),
     ):
-        said.setdefault((judge, model, prompt), (set(), set()))[verdict].add(message_id)
+        said.setdefault((judge, model, prompt), (set(), set(), set()))[2 if verdict is None else verdict].add(
+            message_id
+        )
     found = []
     for first, second in combinations(sorted(said), 2):
-        (no, yes), (other_no, other_yes) = said[first], said[second]
+        (no, yes, unclear), (other_no, other_yes, other_unclear) = said[first], said[second]
         counts = len(yes & other_yes), len(no & other_no), len(yes & other_no), len(no & other_yes)
         if any(counts):
-            found.append(_named("first", first) | _named("second", second) | _compared(*counts))
+            apart = len(unclear & set().union(*said[second]) | other_unclear & (no | yes))
+            found.append(_named("first", first) | _named("second", second) | _compared(*counts) | {"unclear": apart})
     return found
 
 

@@ -56,6 +56,7 @@ def test_judges_and_a_person_are_compared_on_what_both_answered(tmp_path: Path) 
             "second_only": 0,
             "agree": 0.0,
             "kappa": 0.0,
+            "unclear": 0,
         },
         {
             "first_judge": "a person",
@@ -71,6 +72,7 @@ def test_judges_and_a_person_are_compared_on_what_both_answered(tmp_path: Path) 
             "second_only": 0,
             "agree": 1.0,
             "kappa": None,
+            "unclear": 0,
         },
         {
             "first_judge": "test:never",
@@ -86,6 +88,7 @@ def test_judges_and_a_person_are_compared_on_what_both_answered(tmp_path: Path) 
             "second_only": 2,
             "agree": 0.0,
             "kappa": 0.0,
+            "unclear": 1,
         },
     ]
     differ = disagreements(conn, 1)
@@ -167,8 +170,9 @@ def test_two_judges_are_counted_as_by_hand(
         "second_only": ("no", "yes"),
     }
     by_hand = {name: said.count(pair) for name, pair in names.items()}
-    found = [{name: one[name] for name in (*names, "both")} for one in agreement(conn, 1)]
-    assert found == ([by_hand | {"both": sum(by_hand.values())}] if any(by_hand.values()) else [])
+    unclear = sum("unclear" in pair and "error" not in pair for pair in said)
+    found = [{name: one[name] for name in (*names, "both", "unclear")} for one in agreement(conn, 1)]
+    assert found == ([by_hand | {"both": sum(by_hand.values()), "unclear": unclear}] if any(by_hand.values()) else [])
     assert [one["message_id"] for one in disagreements(conn, 1)] == [
         n for n, (a, b) in enumerate(said, 1) if a != b and "error" not in (a, b)
     ]
