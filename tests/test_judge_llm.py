@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import socket
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import fields
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import llm
 import pytest
 from local_model import model_server  # noqa: F401
 from making import eml_folder, ingest, mail, rows
@@ -37,6 +40,7 @@ MAT = reading("The key is under the mat.")
 def llm_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """llm without this machine's plugins, keys, logs and proxies."""
     monkeypatch.setenv("LLM_LOAD_PLUGINS", "")
+    monkeypatch.setattr("llm.plugins.LLM_LOAD_PLUGINS", "")  # read once, when llm is imported
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
     names = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "OLLAMA_HOST"]
     names += [f(f"{scheme}_proxy") for scheme in ("http", "https", "all", "no") for f in (str.upper, str.lower)]
@@ -157,6 +161,40 @@ def test_a_model_that_answers_a_byte_at_a_time_is_too_long_as_well() -> None:
 
     with answering(dripping) as server:
         assert ask(judge_at(server, seconds=1)).error == "The model took longer than 1 seconds."
+
+
+class Inside(llm.Model):
+    """A model in this process, which two threads must not enter. Its first answer takes until it is told to end."""
+
+    model_id = "inside"
+
+    def __init__(self) -> None:
+        self.busy, self.end = threading.Lock(), threading.Event()
+        self.asked = self.at_once = 0
+
+    def execute(self, *args: Any, **kwargs: Any) -> Iterator[str]:
+        self.asked += 1
+        free = self.busy.acquire(blocking=False)
+        self.at_once += not free
+        self.end.wait(20)
+        if free:
+            self.busy.release()
+        yield an_answer()
+
+
+Inside.__module__ = "llm_gguf.inside"
+
+
+def test_a_model_in_this_process_is_not_entered_while_an_answer_that_was_given_up_goes_on() -> None:
+    model = Inside()
+    by = ModelJudge("inside", model, None, JudgeSettings(timeout_seconds=0.3, workers=4))
+    assert by.workers == 1
+    assert {ask(by).error for _ in range(3)} == {"The model took longer than 0.3 seconds."}
+    model.end.set()
+    with model.busy:  # the first answer has ended, and what waited behind it never began
+        pass
+    assert ask(by) == YES
+    assert (model.asked, model.at_once) == (2, 0)
 
 
 def hangs_up(handler: BaseHTTPRequestHandler) -> None:

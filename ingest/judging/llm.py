@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from datasette_oaken.db import OakenError
@@ -18,7 +19,7 @@ from . import answer, prompt
 from .base import Judgement
 from .client import keep_to_its_host, spare_this_machine
 from .identity import identity
-from .locality import allowed, host_of
+from .locality import address_of, allowed, host_of
 
 GIVE_UP_AFTER = 3
 """Messages in a row that no server answered: more of them would only be more errors."""
@@ -97,7 +98,10 @@ class ModelJudge:
     prompt_version = prompt.PROMPT_VERSION
 
     def __init__(self, name: str, model: Any, remote_host: str | None, settings: JudgeSettings) -> None:
-        self.name, self.remote_host, self.workers = f"llm:{name}", remote_host, settings.workers
+        # A model in this process is not made for two threads, and one that took too long is still at work.
+        inside = remote_host is None and address_of(model) is None
+        self._turn: AbstractContextManager[Any] = threading.Lock() if inside else nullcontext()
+        self.name, self.remote_host, self.workers = f"llm:{name}", remote_host, 1 if inside else settings.workers
         self._model, self._settings = model, settings
         self._lock, self._unanswered = threading.Lock(), 0
         keep_to_its_host(model, settings.timeout_seconds)
@@ -133,7 +137,7 @@ class ModelJudge:
                 raise cause
         told = f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
         if isinstance(error, AttributeError | TypeError | LookupError | ValueError):
-            told = f"What the server answered is not understood. {told}"
+            told = f"The model failed, or what it answered is not understood. {told}"
         names = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
         lost = getattr(error, "status_code", None) in _UNANSWERED_STATUS
         # An answer that is late is late for this message; a connection that is not made in time is no connection.
@@ -151,7 +155,7 @@ class ModelJudge:
         return Judgement("error", error=told)
 
     def _ask(self, system: str, user: str) -> str:
-        return _within(self._settings.timeout_seconds, lambda: self._prompt(system, user))
+        return _within(self._settings.timeout_seconds, lambda: self._prompt(system, user), self._turn)
 
     def _prompt(self, system: str, user: str) -> str:
         while True:
@@ -203,20 +207,26 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _within(seconds: float, work: Callable[[], str]) -> str:
-    """What ``work`` returns, or TooLong. It runs on a thread of its own, since not every model can be interrupted."""
+def _within(seconds: float, work: Callable[[], str], turn: AbstractContextManager[Any]) -> str:
+    """What ``work`` returns, done when ``turn`` is free, or TooLong. It runs on a thread of its own, since not every model can be
+    interrupted; what has not begun when its time is up does not begin."""
     result: list[str] = []
     failure: list[Exception] = []
+    given_up = threading.Event()
 
     def run() -> None:
-        try:
-            result.append(work())
-        except Exception as error:
-            failure.append(error)
+        with turn:
+            if given_up.is_set():
+                return
+            try:
+                result.append(work())
+            except Exception as error:
+                failure.append(error)
 
     thread = threading.Thread(target=run, daemon=True, name="model")
     thread.start()
     thread.join(seconds)
+    given_up.set()
     if failure:
         raise failure[0]
     if not result:
