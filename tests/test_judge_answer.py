@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ingest.judging import answer
-from ingest.judging.answer import SCHEMA, BadAnswer, read
+from ingest.judging.answer import ASKED, SCHEMA, BadAnswer, read
 from ingest.judging.base import Judgement
 
 
@@ -36,6 +37,16 @@ def test_the_schema_is_one_and_asks_for_the_evidence_before_the_verdict() -> Non
     Draft202012Validator.check_schema(SCHEMA)
     assert list(SCHEMA["properties"]) == ["quote", "reasoning", "considerations", "conclusion", "verdict"]
     assert SCHEMA["required"] == list(SCHEMA["properties"])
+
+
+def test_what_is_asked_for_is_the_same_with_an_end_and_a_longer_answer_is_read_all_the_same() -> None:
+    Draft202012Validator.check_schema(ASKED)
+    assert list(ASKED["properties"]) == list(SCHEMA["properties"])
+    ends = {name: kind.pop("maxLength", None) for name, kind in deepcopy(ASKED["properties"]).items()}
+    assert ends == {"quote": 300, "reasoning": 400, "considerations": 300, "conclusion": None, "verdict": None}
+    long = said(reasoning="so " * 400)
+    assert Draft202012Validator(ASKED).is_valid(said()) and not Draft202012Validator(ASKED).is_valid(long)
+    assert read(json.dumps(long)).status == "no"
 
 
 @pytest.mark.parametrize("verdict", ["yes", "no", "unclear"])

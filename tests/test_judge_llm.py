@@ -89,7 +89,7 @@ def test_a_model_is_asked_at_temperature_0_for_an_answer_of_one_form(
         "temperature": 0,
         "max_tokens": 123,
         "stream": False,
-        "response_format": {"type": "json_schema", "json_schema": {"name": "output", "schema": answer.SCHEMA}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "output", "schema": answer.ASKED}},
     }
     assert (by.name, by.prompt_version, by.remote_host, by.workers) == ("llm:some", "1", None, 3)
     assert "sk-a-secret" not in str(server.headers)
@@ -376,7 +376,7 @@ def test_ollamas_plugin_has_room_for_the_prompt_and_turns_to_no_other_host(monke
     options = [body["options"] for body in server.bodies[:2]]
     assert options[0] == {"temperature": 0, "num_predict": 300, "num_ctx": 16_384}
     assert options[1]["num_ctx"] > len(long.own) / 2
-    assert server.bodies[0]["format"] == answer.SCHEMA and server.bodies[0]["model"] == "mine:latest"
+    assert server.bodies[0]["format"] == answer.ASKED and server.bodies[0]["model"] == "mine:latest"
 
 
 def test_a_client_that_turns_to_another_host_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -491,7 +491,7 @@ def test_a_real_model_judges_every_message_exactly_once(model_server: str, tmp_p
     path = tmp_path / "a.db"
     conn, _ = ingest(path, folder)
     config = tmp_path / "oaken.toml"
-    config.write_text(f'[judge]\napi_base = "{model_server}"\nmax_tokens = 120\n')
+    config.write_text(f'[judge]\napi_base = "{model_server}"\nmax_tokens = 400\n')
     by = get_judge("llm:SmolLM2", settings=settings.load(config, None).judge)
     count = judge(conn, path, "Is a swap asked for?", judge_name="llm:SmolLM2", config=config, quiet=True)
     figures = ("eligible", "judged", "remaining", "coverage", "stale", "this_run")

@@ -24,7 +24,17 @@ SCHEMA: dict[str, Any] = {
     "required": ["quote", "reasoning", "considerations", "conclusion", "verdict"],
     "additionalProperties": False,
 }
-"""The answer, evidence before verdict: a model that is held to it writes the fields in this order."""
+"""What an answer is checked against."""
+
+_ASKED_CHARS = {"quote": 300, "reasoning": 400, "considerations": 300}
+ASKED: dict[str, Any] = SCHEMA | {
+    "properties": {
+        name: kind | ({"maxLength": _ASKED_CHARS[name]} if name in _ASKED_CHARS else {})
+        for name, kind in SCHEMA["properties"].items()
+    }
+}
+"""What a model is held to, evidence before verdict: it writes the fields in this order. A small model that is held to a form, but to
+no length, writes one of them until its answer is cut off, and an answer that is cut off is none."""
 
 MOST = 4_000
 """Characters that are kept of each text."""

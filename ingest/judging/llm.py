@@ -108,7 +108,7 @@ class ModelJudge:
         self.model = identity(model)
         self._options = _options(model, settings)
         if getattr(model, "supports_schema", False):
-            self._options["schema"] = answer.SCHEMA
+            self._options["schema"] = answer.ASKED
 
     def judge(self, question: str, criterion: str, reading: Reading) -> Judgement:
         """One message; an error where no valid answer came, after one repair. Raises OakenError judge_unavailable."""
@@ -180,7 +180,7 @@ def _refused(error: Exception, options: dict[str, Any]) -> str | None:
     if getattr(error, "status_code", None) not in (400, 422):
         return None
     told = str(error).lower()
-    names = {"schema": ("schema", "response_format"), "temperature": ("temperature",)}
+    names = {"schema": ("schema", "response_format", "maxlength"), "temperature": ("temperature",)}
     return next((name for name, words in names.items() if name in options and any(w in told for w in words)), None)
 
 
