@@ -64,11 +64,11 @@ def corpus_name(paths: Sequence[Path], messages: int) -> str:
 
 def raw_messages(paths: Sequence[Path]) -> Iterator[bytes]:
     """Every message of ``paths``, as it came in."""
-    from ingest.sources import Failure, detect
+    from ingest.sources import Entry, detect
 
     for path in paths:
         for entry in detect(path).entries():
-            if not isinstance(entry, Failure):
+            if isinstance(entry, Entry):
                 yield entry.load()
 
 

@@ -167,6 +167,7 @@ def delete_messages(
         verdicts.settle(conn, question, [row[1] for row in waiting if row[0] == question])
 
     rows.delete_chunks(conn, there)
+    _reread(conn, these)
     heirs = _inherit(conn, these)
     for table, condition in _MAIL.items():
         conn.execute(f"delete from {table} where {condition}", {"these": these})
@@ -250,6 +251,16 @@ def _deliveries(conn: sqlite3.Connection, these: str) -> list[int]:
         {"these": these},
     )
     return [row[0] for row in found]
+
+
+def _reread(conn: sqlite3.Connection, these: str) -> None:
+    """The files in which these messages lay are read whole the next time: who ingests the mail again gets them back."""
+    conn.execute(
+        "delete from sync_cursors where (account, mailbox, name) in (select b.account, b.name,"
+        " substr(rtrim(l.provider_key, '~0123456789'), 1, length(rtrim(l.provider_key, '~0123456789')) - 1)"
+        f" from message_locations l join mailboxes b on b.id = l.mailbox_id where l.message_id {_THESE})",
+        {"these": these},
+    )
 
 
 def _inherit(conn: sqlite3.Connection, these: str) -> list[int]:

@@ -282,7 +282,55 @@ create table vec0_purges_due (
 ) without rowid;
 """
 
-MIGRATIONS: tuple[str, ...] = (MAIL + RECALL, VERDICTS)
+AGAIN = """
+-- What reading the same mail again needs. Labels are kept with the place they were found at, a JSON list: message_labels is
+-- their union over a message's places, so that one taken off at the source goes here too. Of an older file no one knows which
+-- place a label came from, so each place has them all until it is read again.
+alter table message_locations add column labels text not null default '[]';
+update message_locations set labels = coalesce(
+  (select json_group_array(l.label) from message_labels l where l.message_id = message_locations.message_id), '[]');
+
+-- How far a file that grows has been read: name is the source's name for the file, cursor is in the source's own terms.
+drop table sync_cursors;
+create table sync_cursors (
+  account text not null,
+  mailbox text not null,
+  name text not null,
+  cursor text not null,
+  updated_at text not null,
+  primary key (account, mailbox, name)
+) without rowid;
+
+-- What could not be stored, one row a failure, with the bytes so that a later version can try again. account is null for those
+-- of an older file in which they could be anyone's.
+create table ingest_failures_of_accounts (
+  id integer primary key,
+  account text,
+  source text not null,
+  mailbox text,
+  key text not null,
+  error text not null,
+  attempts integer not null,
+  raw blob,
+  first_at text not null,
+  last_at text not null,
+  unique (account, source, key)
+);
+insert into ingest_failures_of_accounts (id, account, source, mailbox, key, error, attempts, raw, first_at, last_at)
+select
+  f.id,
+  case
+    when (select count(*) from accounts) = 1 then (select name from accounts)
+    when (select count(*) from mailboxes b where b.name = f.mailbox) = 1
+    then (select b.account from mailboxes b where b.name = f.mailbox)
+  end,
+  f.source, f.mailbox, f.key, f.error, f.attempts, f.raw, f.first_at, f.last_at
+from ingest_failures f;
+drop table ingest_failures;
+alter table ingest_failures_of_accounts rename to ingest_failures;
+"""
+
+MIGRATIONS: tuple[str, ...] = (MAIL + RECALL, VERDICTS, AGAIN)
 """``MIGRATIONS[n]`` brings ``user_version`` n to n + 1. Never edit one that has been released: add the next."""
 
 VERSION = len(MIGRATIONS)

@@ -32,6 +32,12 @@ def oaken() -> None:
 @json_option
 @click.option("--account", default="default", show_default=True, help="Whose mail this is: a name of your choosing.")
 @click.option("--mailbox", default=None, help="Put it all in this mailbox, whatever the files are called.")
+@click.option(
+    "--complete",
+    is_flag=True,
+    help="This is all there is: delete what is not there any more, of PATHS or of --mailbox.",
+)
+@click.option("--yes", is_flag=True, help="With --complete: do not ask, even if it is more than a fifth.")
 @click.option("--no-embed", is_flag=True, help="Leave embedding for later (oaken embed, or oaken serve does it).")
 @click.option(
     "--processes", type=click.IntRange(0), default=None, help="Worker processes for parsing. Default: one a core."
@@ -42,28 +48,47 @@ def ingest(
     as_json: bool,
     account: str,
     mailbox: str | None,
+    complete: bool,
+    yes: bool,
     no_embed: bool,
     processes: int | None,
 ) -> None:
     """Bring mail in: mbox files, Maildirs, folders of .eml, or single .eml files, found out by themselves.
 
-    Running it again on the same mail adds nothing. Ctrl-C loses nothing that was stored.
+    Running it again brings in what is new and what changed. Mail that is gone from where it lay stays here, unless --complete
+    says otherwise. Ctrl-C loses nothing that was stored.
 
     \b
     oaken ingest ~/Mail/archive.mbox
     oaken ingest ~/Maildir --account work --db work.db
+    oaken ingest ~/Maildir --complete
     """
     from datasette_oaken import settings
 
-    from . import pipeline, report
+    from . import absent, pipeline, report
     from .embed import embed as run_embed
-    from .sources import detect_all
+    from .sources import detect_all, key_of
+
+    if yes and not complete:
+        raise click.UsageError("--yes goes with --complete.")
+
+    def agree(found: absent.Absent) -> None:
+        report.note(report.absent(found), as_json)
+        ask = found.messages and not (found.too_many or yes or as_json) and sys.stdin.isatty()
+        if ask and not click.confirm("Delete them?"):
+            raise OakenError("All that was found is stored, and nothing was deleted.", "not_agreed")
 
     with answering(as_json, db_path):
         model = settings.load(None, db_path).search.model
         sources, unread = detect_all(paths, mailbox)
         conn = db.connect(db_path, create=True)
-        done = pipeline.ingest(conn, db_path, sources, account=account, model=model, processes=processes)
+        snapshot = None
+        if complete:
+            roots, missing = [key_of(path.expanduser()) for path in paths], [failure["key"] for failure in unread]
+            snapshot = absent.Snapshot(roots, mailbox, missing, yes, agree)
+        done = pipeline.ingest(
+            conn, db_path, sources, account=account, model=model, processes=processes, complete=snapshot
+        )
         done.failures += unread
         if done.failures and done.seen == len(done.failures):
             say(done.as_dict(), as_json, report.ingested(done, db_path))

@@ -241,22 +241,18 @@ def plan(
                 f"select count(*) from {table} where {condition}", {"account": selection.account}
             ).fetchone()[0]
         found.unclear_failures = conn.execute(
-            f"select count(*) from ingest_failures where {_UNCLEAR_FAILURES}", {"account": selection.account}
+            f"select count(*) from ingest_failures where {_UNCLEAR_FAILURES}"
+            " and exists (select 1 from accounts where name <> ?)",
+            (selection.account,),
         ).fetchone()[0]
     return found
 
 
-# A failure does not say whose it was, but by its mailbox: those that can only be this account's.
-_FAILURES = (
-    "not exists (select 1 from accounts where name <> :account) or (mailbox in (select name from mailboxes where account ="
-    " :account) and mailbox not in (select name from mailboxes where account <> :account))"
-)
-_UNCLEAR_FAILURES = (
-    f"not coalesce({_FAILURES}, 0) and coalesce(mailbox in (select name from mailboxes where account = :account)"
-    " or mailbox not in (select name from mailboxes), 1)"
-)
+# Of an older file it is not known whose a failure is, where it could be several accounts'.
+_UNCLEAR_FAILURES = "account is null"
 _ACCOUNT = {
-    "ingest_failures": f"coalesce({_FAILURES}, 0)",
+    "ingest_failures": "account = :account or (account is null and not exists (select 1 from accounts where name <> :account))",
+    "sync_cursors": "account = :account",
     "mailboxes": "account = :account",
     "accounts": "name = :account",
 }
@@ -286,7 +282,7 @@ def forget(
             chosen = [id_ for id_ in chosen if id_ in shown]
         noted = deletion.Noted()
         with Progress("Forgetting", unit="messages", total=len(chosen), quiet=quiet) as bar:
-            for batch in _batches(conn, chosen):
+            for batch in batches(conn, chosen):
                 with transaction(conn):
                     deleted = deletion.delete_messages(conn, batch, noted=noted)
                 _add(report, deleted)
@@ -348,7 +344,7 @@ def _forget_account(conn: sqlite3.Connection, account: str, report: Report) -> N
     _add(report, deleted)
 
 
-def _batches(conn: sqlite3.Connection, messages: list[int]) -> Iterator[list[int]]:
+def batches(conn: sqlite3.Connection, messages: list[int]) -> Iterator[list[int]]:
     """Runs of about BATCH; deliveries of one saying are not torn apart, so that none becomes the heir of another for a moment."""
     sayings = {
         row[0]: row[1]

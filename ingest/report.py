@@ -27,12 +27,30 @@ def ingested(done: Any, db_path: Path) -> str:
     ]
     if done.duplicates:
         parts.append(f"{done.duplicates:,} already there from elsewhere")
+    if done.deleted:
+        parts.append(f"{done.deleted:,} deleted")
     lines = [", ".join(parts) + f": {db_path}"]
+    if done.deleted:
+        lines.append("Their bytes may still be in the file: oaken forget --finish takes them out.")
+    if done.complete and done.complete["hindered"]:
+        lines.append(f"Nothing was deleted as absent: {one_line(done.complete['hindered'])}.")
     lines += failures(done.failures)
     if done.embedding_backlog:
         lines.append(
             f"Searchable by word now; {done.embedding_backlog:,} passages are still to be embedded for search by meaning."
         )
+    return "\n".join(lines)
+
+
+def absent(found: Any) -> str:
+    """What a complete snapshot no longer holds, in words, with the first of the messages."""
+    if not found.messages:
+        one = "1 message is in one place fewer than before."
+        return one if len(found.places) == 1 else f"{len(found.places):,} places of messages are no longer there."
+    lines = [f"{len(found.messages):,} of {found.among:,} messages are no longer there:"]
+    lines += [f"  {one_line(line)}" for line in found.first]
+    if len(found.messages) > len(found.first):
+        lines.append(f"  … and {len(found.messages) - len(found.first):,} more")
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from datasette.utils.sqlite import sqlite3
@@ -13,17 +13,6 @@ from datasette_oaken import rows
 from . import chunks as chunking
 from . import threads
 from .prepare import Prepared
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a message was found: what ``message_locations`` and ``message_labels`` keep of it."""
-
-    mailbox_id: int
-    key: str
-    fingerprint: str | None
-    flags: frozenset[str]
-    labels: tuple[str, ...]
 
 
 @dataclass
@@ -54,16 +43,14 @@ def mailbox(conn: sqlite3.Connection, account_name: str, name: str) -> int:
     )
 
 
-def known_places(
-    conn: sqlite3.Connection, mailbox_id: int, keys: Sequence[str]
-) -> dict[str, tuple[int, str | None, str]]:
-    """Of these keys in this mailbox, those already stored: key -> (message_id, fingerprint, flags)."""
-    found = conn.execute(
-        "select provider_key, message_id, fingerprint, flags from message_locations"
-        " where mailbox_id = ? and provider_key in (select value from json_each(?))",
-        (mailbox_id, json.dumps(list(keys))),
+def has_places(conn: sqlite3.Connection, account_name: str) -> bool:
+    """Whether anything of the account was stored before."""
+    return bool(
+        conn.execute(
+            "select exists (select 1 from mailboxes b join message_locations l on l.mailbox_id = b.id where b.account = ?)",
+            (account_name,),
+        ).fetchone()[0]
     )
-    return {key: (message_id, fingerprint, flags) for key, message_id, fingerprint, flags in found}
 
 
 def known_contents(conn: sqlite3.Connection, account_name: str, hashes: Iterable[str]) -> dict[str, int]:
@@ -218,70 +205,3 @@ def _release_copies(conn: sqlite3.Connection, message_id: int) -> set[int]:
     (heir,) = conn.execute("select min(id) from messages where copy_of = ?", (message_id,)).fetchone()
     conn.execute("update messages set copy_of = nullif(?, id) where copy_of = ?", (heir, message_id))
     return {one for one in (original, heir) if one is not None}
-
-
-def put_place(conn: sqlite3.Connection, message_id: int, place: Place) -> None:
-    """Remember that the message lies there, with that place's flags and labels; ``follow_flags`` comes after."""
-    conn.execute(
-        "insert into message_locations (message_id, mailbox_id, provider_key, fingerprint, flags) values (?, ?, ?, ?, ?)"
-        " on conflict (mailbox_id, provider_key) do update set message_id = excluded.message_id,"
-        " fingerprint = excluded.fingerprint, flags = excluded.flags",
-        (message_id, place.mailbox_id, place.key, place.fingerprint, " ".join(sorted(place.flags))),
-    )
-    if place.labels:
-        conn.executemany(
-            "insert or ignore into message_labels (message_id, label) values (?, ?)",
-            [(message_id, label) for label in place.labels],
-        )
-
-
-def follow_flags(conn: sqlite3.Connection, message_ids: Iterable[int]) -> None:
-    """Bring read state up to what the places of these messages say, where no person has said otherwise.
-
-    Read where any of its places says so: a message read on one device is read.
-    """
-    conn.execute(
-        "update message_state set is_read = exists (select 1 from message_locations l"
-        " where l.message_id = message_state.message_id and ' ' || l.flags || ' ' like '% seen %')"
-        " where not is_read_set and message_id in (select value from json_each(?))",
-        (json.dumps(sorted(message_ids)),),
-    )
-
-
-def has_other_place(conn: sqlite3.Connection, message_id: int, place: Place) -> bool:
-    """Whether the message lies anywhere besides ``place``."""
-    return bool(
-        conn.execute(
-            "select exists (select 1 from message_locations where message_id = ? and not (mailbox_id = ? and provider_key = ?))",
-            (message_id, place.mailbox_id, place.key),
-        ).fetchone()[0]
-    )
-
-
-def put_failure(
-    conn: sqlite3.Connection,
-    source: str,
-    mailbox_name: str | None,
-    key: str,
-    error: str,
-    attempts: int,
-    raw: bytes | None,
-) -> None:
-    """List a message that could not be stored, with its bytes where they were read."""
-    when = rows.now()
-    conn.execute(
-        "insert into ingest_failures (source, mailbox, key, error, attempts, raw, first_at, last_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (source, key) do update set error = excluded.error,"
-        " attempts = ingest_failures.attempts + excluded.attempts, raw = excluded.raw, last_at = excluded.last_at",
-        (source, mailbox_name, key, error, attempts, raw, when, when),
-    )
-
-
-def failed_keys(conn: sqlite3.Connection) -> set[str]:
-    """The keys that are on the list of failures."""
-    return {row[0] for row in conn.execute("select key from ingest_failures")}
-
-
-def clear_failure(conn: sqlite3.Connection, key: str) -> None:
-    """What failed before is now stored: take it off the list."""
-    conn.execute("delete from ingest_failures where key = ?", (key,))

@@ -28,7 +28,7 @@ from test_cli import answer, oaken
 
 from datasette_oaken import db, deletion, embedders, questions, readings, search, vector, verdicts
 from datasette_oaken.db import OakenError
-from ingest import clean_up, doctor, forget, locks, store
+from ingest import clean_up, doctor, failures, forget, locks
 from ingest.embed import embed
 from ingest.forget import Selection
 from ingest.judging.base import Judgement
@@ -361,8 +361,8 @@ def test_what_is_not_exact_is_refused_and_nothing_is_deleted(selection: Selectio
 def test_an_account_goes_with_its_mailboxes_and_the_failures_that_are_surely_its_own(tmp_path: Path) -> None:
     conn, path = small(tmp_path)
     with db.transaction(conn):
-        for mailbox, key in (("ada", "a"), ("ben", "b"), (None, "c")):
-            store.put_failure(conn, "eml", mailbox, key, "bad", 2, b"jxfailed")
+        for account, key in (("ada", "a"), ("ben", "b"), (None, "c")):
+            failures.put(conn, account, "eml", "ada", key, "bad", 2, b"jxfailed")
     selection = Selection(account="ada")
     plan = forget.plan(conn, selection)
     assert {name: plan.tables[name] for name in ("accounts", "mailboxes", "ingest_failures")} == {

@@ -273,7 +273,7 @@ def test_a_start_reads_from_there(tmp_path: Path) -> None:
 
 
 def going_on(path: Path, before: list[Entry]) -> list[tuple[str, bytes]]:
-    cursors = dict(entry.cursor for entry in before if entry.cursor)
+    cursors = {(entry.mailbox, entry.cursor[0]): entry.cursor[1] for entry in before if entry.cursor}
     found = list(MboxSource(path, "box").entries(cursors))
     return [(entry.key.rpartition("#")[2], entry.load()) for entry in found if isinstance(entry, Entry)]
 

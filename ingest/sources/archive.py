@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
@@ -13,7 +13,21 @@ from typing import BinaryIO, cast
 from datasette_oaken.hookspecs import hookimpl
 
 from . import eml, maildir, mbox, opening, separators
-from .base import HEAD, MAX_MESSAGE, Claim, Entry, Failure, Place, digest_of, inner, key_of, reason, storable
+from .base import (
+    HEAD,
+    MAX_MESSAGE,
+    Claim,
+    Cursors,
+    Entry,
+    Failure,
+    Place,
+    Resumed,
+    digest_of,
+    inner,
+    key_of,
+    reason,
+    storable,
+)
 
 _ZIP = b"PK\x03\x04"
 
@@ -59,7 +73,7 @@ class ArchiveSource:
         """Whether there is any message; looks no further than the first. False also for what cannot be read."""
         return any(isinstance(entry, Entry) for entry in self.entries())
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure | Resumed]:
         """Every message. An archive that breaks off, and a member that does, is a failure."""
         try:
             for member in _zip(self.path) if self._is_zip() else _tar(self.path):
@@ -76,7 +90,7 @@ class ArchiveSource:
         )
         return storable(self.mailbox or "/".join(filter(None, (within, own))) or opening.stem(self.path.stem))
 
-    def _member(self, member: Member) -> Iterator[Entry | Failure]:
+    def _member(self, member: Member) -> Iterator[Entry | Failure | Resumed]:
         name = PurePosixPath(storable(member.name))
         key = f"{key_of(self.path)}!{name}"
         if name.name.startswith((".", "__MACOSX")) or not member.size:

@@ -5,6 +5,8 @@ A source yields light entries and the caller loads only what it does not know ye
     for entry in source.entries():
         if isinstance(entry, Failure):
             ...                                       # one row in ingest_failures; the rest goes on
+        elif isinstance(entry, Resumed):
+            ...                                       # the file has only grown: what lay in it is as it was
         elif known(entry.key, entry.fingerprint):
             ...                                       # nothing was read; flags and labels may still have changed
         else:
@@ -28,6 +30,9 @@ from pathlib import Path
 from typing import Protocol
 
 from . import opening
+
+Cursors = Mapping[tuple[str, str], str]
+"""(mailbox, file's name) -> where to go on in that file: what its last ``Entry.cursor`` said."""
 
 HEAD = 64 * 1024
 """Bytes of a file, decompressed, that are enough to tell what it is."""
@@ -73,6 +78,19 @@ class Failure:
         return cls(entry.key, entry.mailbox, reason(error), entry.consumed)
 
 
+@dataclass(slots=True)
+class Resumed:
+    """A file that has only grown since its cursor was kept: what lies in it before ``start`` is as it was, and comes not again.
+
+    ``name``: the file's, of which ``name#number`` are the keys in it; comes before the first entry of the file, if any.
+    """
+
+    name: str
+    mailbox: str
+    start: int
+    consumed: int = 0
+
+
 class Source(Protocol):
     """Where mail comes from. ``size``: bytes in all; ``count``: messages in all; None when that is not known cheaply."""
 
@@ -84,9 +102,9 @@ class Source(Protocol):
     @property
     def count(self) -> int | None: ...
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
-        """Every message in a fixed order. With ``cursors`` (file's name to cursor, as given by ``Entry.cursor``), a
-        file that has only grown since yields its new messages alone; any other is read whole."""
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure | Resumed]:
+        """Every message in a fixed order. With ``cursors`` ((mailbox, file's name) to cursor, as given by ``Entry.cursor``), a
+        file that has only grown since yields ``Resumed`` and its new messages alone; any other is read whole."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from datasette_oaken.db import OakenError
 from datasette_oaken.hookspecs import plugins
 
 from . import archive, eml, maildir, mbox, opening
-from .base import Claim, Entry, Failure, Place, Source, inner, key_of, names_in, reason, storable
+from .base import Claim, Cursors, Entry, Failure, Place, Resumed, Source, inner, key_of, names_in, reason, storable
 
 _OUTLOOK = "Outlook's own format, which Oaken does not read. "
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
@@ -143,7 +143,7 @@ class FolderSource:
     def count(self) -> int | None:
         return None
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure | Resumed]:
         """Every message: files before folders, each in order of their names."""
         before = 0
         for size, part in self.parts():

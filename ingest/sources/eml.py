@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import plistlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -15,6 +15,7 @@ from . import opening
 from .base import (
     MAX_MESSAGE,
     Claim,
+    Cursors,
     Entry,
     Failure,
     Place,
@@ -80,7 +81,7 @@ class EmlSource:
         except OSError:
             return None
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure]:
         """The one message."""
         key = key_of(self.path)
         try:

@@ -9,7 +9,7 @@ import binascii
 import functools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from datasette_oaken.hookspecs import hookimpl
 
 from . import opening
-from .base import MAX_MESSAGE, Claim, Entry, Failure, Place, fingerprint_of, key_of, names_in, reason, storable
+from .base import MAX_MESSAGE, Claim, Cursors, Entry, Failure, Place, fingerprint_of, key_of, names_in, reason, storable
 
 FLAGS = {"S": "seen", "R": "answered", "F": "flagged", "D": "draft", "T": "deleted", "P": "forwarded"}
 _PARTS = ("new", "cur")
@@ -99,7 +99,7 @@ class MaildirSource:
         """Bytes of the messages, asked of the file system once."""
         return sum(_size(f"{self.path}/{inner}") for _, inner in self._names) if self.count is not None else None
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure]:
         """Every message, in order of their unique names. Messages that go during the run are failures; new ones wait."""
         folder = key_of(self.path)
         try:

@@ -6,14 +6,14 @@ import functools
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from datasette_oaken.hookspecs import hookimpl
 
 from . import opening, separators
-from .base import HEAD, MAX_MESSAGE, Claim, Entry, Failure, Place, digest_of, key_of, reason
+from .base import HEAD, MAX_MESSAGE, Claim, Cursors, Entry, Failure, Place, Resumed, digest_of, key_of, reason
 from .separators import WINDOW, Dialect, Quoting, restore
 
 BLOCK = 1 << 20
@@ -24,7 +24,7 @@ _SUFFIXES = (".mbox", ".mbx", ".txt")
 MARKED = 512
 """Bytes before the place to go on from that show whether the file is still the one that was read."""
 
-_CURSOR = re.compile(r"(\d+):(\d+):([0-9a-f]+)")
+_CURSOR = re.compile(r"(\d+):(\d+):([0-9a-f]+):(\d+)")
 
 
 @dataclass(slots=True)
@@ -174,13 +174,22 @@ class MboxSource:
     def count(self) -> int | None:
         return None
 
-    def entries(self, cursors: Mapping[str, str] | None = None) -> Iterator[Entry | Failure]:
+    def entries(self, cursors: Cursors | None = None) -> Iterator[Entry | Failure | Resumed]:
         """Every message; with a cursor that still fits the file, those that were added since."""
         key = key_of(self.path)
-        cursor = (cursors or {}).get(key)
+        cursor = (cursors or {}).get((self.mailbox, key))
         try:
+            written = self.path.stat().st_mtime_ns
             with opening.Opened(self.path) as opened:
-                yield from read(opened, key, self.mailbox, start=self.start, cursor=cursor, quoting=self.quoting)
+                yield from read(
+                    opened,
+                    key,
+                    self.mailbox,
+                    start=self.start,
+                    cursor=cursor,
+                    quoting=self.quoting,
+                    written=written,
+                )
         except OSError as error:
             yield Failure(key, self.mailbox, reason(error))
 
@@ -193,8 +202,12 @@ def read(
     start: int = 0,
     cursor: str | None = None,
     quoting: Quoting | None = None,
-) -> Iterator[Entry | Failure]:
+    written: int = 0,
+) -> Iterator[Entry | Failure | Resumed]:
     """The messages of an open mbox, from ``start``, or where ``cursor`` says, on. What breaks it off is the last failure.
+
+    ``written``: when the file was last written, in ns. One that was written since and has not grown is read whole: flags in it
+    may have changed, without changing its length.
 
     ``consumed`` counts the file's own bytes. Without ``start`` and ``cursor`` nothing is read twice.
     """
@@ -207,31 +220,36 @@ def read(
             return
         dialect = separators.examine(sample, complete=len(sample) < SAMPLE)
         del sample
-        at = max(start, first, _resume(opened, dialect, cursor))
+        resumed = _resume(opened, dialect, cursor, written)
+        at = max(start, first, resumed)
         if start or cursor:
             opened.seek(at)
         else:
             opened.read(at)
+        if resumed:
+            yield Resumed(key, mailbox, at, opened.position if opened.kind else at)
         for span in Splitter(opened.read, dialect, at):
             at = span.stop
-            yield _entry(key, mailbox, span, quoting or dialect.quoting, opened.position if opened.kind else span.stop)
+            yield _entry(
+                key, mailbox, span, quoting or dialect.quoting, opened.position if opened.kind else span.stop, written
+            )
     except OSError as error:
         yield Failure(f"{key}#{at}", mailbox, reason(error), opened.position)
 
 
-def _entry(key: str, mailbox: str, span: Span, quoting: Quoting, consumed: int) -> Entry | Failure:
+def _entry(key: str, mailbox: str, span: Span, quoting: Quoting, consumed: int, written: int) -> Entry | Failure:
     name = f"{key}#{span.start}"
     if span.raw is None:
         error = f"a message larger than {MAX_MESSAGE >> 20} MB, which no mail is: the file may be damaged there"
         return Failure(name, mailbox, error, consumed)
     raw = restore(span.raw, quoting) if span.quoted else span.raw
-    cursor = (key, f"{span.start}:{span.stop}:{span.mark:x}")
+    cursor = (key, f"{span.start}:{span.stop}:{span.mark:x}:{written}")
     return Entry(name, mailbox, functools.partial(bytes, raw), digest_of(raw), consumed=consumed, cursor=cursor)
 
 
-def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int:
+def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None, written: int) -> int:
     """Where to go on: behind the last message that was read when the file has only grown since, at that message when it
-    was still being written, and at 0 when the file was rewritten (or there is no cursor)."""
+    was still being written, and at 0 when the file was or may have been rewritten (or there is no cursor)."""
     parts = _CURSOR.fullmatch(cursor or "")
     if parts is None:
         return 0
@@ -243,7 +261,9 @@ def _resume(opened: opening.Opened, dialect: Dialect, cursor: str | None) -> int
         return 0
     opened.seek(stop)
     window = opened.peek(WINDOW)
-    if not window or (window.startswith(b"From ") and dialect.separates(window, 0)):
+    if not window:
+        return stop if int(parts[4]) == written else 0
+    if window.startswith(b"From ") and dialect.separates(window, 0):
         return stop
     return start
 
