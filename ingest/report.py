@@ -87,6 +87,19 @@ def embed_if_possible(run: Callable[..., Any], conn: sqlite3.Connection, db_path
         return int(conn.execute("select count(*) from embedding_queue").fetchone()[0])
 
 
+def exported(done: Any) -> str:
+    """An export in words."""
+    lines = [f"{done.exported:,} messages exported, {done.bytes:,} bytes: {done.out}"]
+    if done.altered:
+        lines.append(
+            f"{len(done.altered):,} of them had no newline at their end, which an mbox cannot say: there they have one."
+        )
+    if done.failures:
+        lines.append(f"{len(done.failures):,} could not be exported:")
+        lines += [f"  message {f['key']}: {f['error']}" for f in done.failures[:SHOWN_FAILURES]]
+    return "\n".join(lines)
+
+
 def hits(answer: dict[str, Any]) -> str:
     """A search answer as a numbered list."""
     lines = [f"Note: {warning}" for warning in answer["warnings"]]
