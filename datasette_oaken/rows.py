@@ -56,9 +56,13 @@ def delete_chunks(conn: sqlite3.Connection, message_ids: Sequence[int]) -> int:
     forget what it is shown again.
     """
     these = json.dumps(list(message_ids))
-    ids = json.dumps(
-        [row[0] for row in conn.execute(f"select id from recall_chunks where message_id {_THESE}", (these,))]
-    )
+    found = conn.execute(f"select id from recall_chunks where message_id {_THESE}", (these,))
+    return delete_chunks_by_id(conn, [row[0] for row in found])
+
+
+def delete_chunks_by_id(conn: sqlite3.Connection, chunk_ids: Sequence[int]) -> int:
+    """Delete these chunks, as ``delete_chunks`` does."""
+    ids = json.dumps(list(chunk_ids))
     conn.execute(
         f"insert into recall_chunks_fts (recall_chunks_fts, rowid, {_COLUMNS})"
         f" select 'delete', id, {_COLUMNS} from _recall_chunks_fts_content where id {_THESE}",

@@ -264,23 +264,35 @@ def doctor(db_path: Path, as_json: bool) -> None:
 @click.option("--fts", is_flag=True, help="The keyword index.")
 @click.option("--semantic", is_flag=True, help="The KNN tables, from the stored vectors.")
 @click.option("--verdicts", is_flag=True, help="What questions are asked of, and which verdicts count.")
+@click.option(
+    "--sections", is_flag=True, help="All that is read from the raw messages: headers, texts, sections, passages."
+)
 @click.option("--all", "everything", is_flag=True, help="All of these.")
-def repair(db_path: Path, as_json: bool, fts: bool, semantic: bool, verdicts: bool, everything: bool) -> None:
-    """Make derived tables again.
+def repair(
+    db_path: Path, as_json: bool, fts: bool, semantic: bool, verdicts: bool, sections: bool, everything: bool
+) -> None:
+    """Make derived tables again. What came in, labels, read state, verdicts and reviews are not touched.
 
     \b
     oaken repair --all
+    oaken repair --sections
     """
+    from . import report
     from .repair import repair as run_repair
 
-    if not (fts or semantic or verdicts or everything):
-        raise click.UsageError("Say what to repair: --fts, --semantic, --verdicts or --all.")
+    if not (fts or semantic or verdicts or sections or everything):
+        raise click.UsageError("Say what to repair: --fts, --semantic, --verdicts, --sections or --all.")
     with answering(as_json, db_path):
         conn = db.connect(db_path)
         answer = run_repair(
-            conn, db_path, fts=fts or everything, semantic=semantic or everything, verdicts=verdicts or everything
+            conn,
+            db_path,
+            fts=fts or everything,
+            semantic=semantic or everything,
+            verdicts=verdicts or everything,
+            sections=sections or everything,
         )
-        say(answer, as_json, "Repaired.")
+        say(answer, as_json, report.repaired(answer))
 
 
 @oaken.command()

@@ -87,6 +87,18 @@ def embed_if_possible(run: Callable[..., Any], conn: sqlite3.Connection, db_path
         return int(conn.execute("select count(*) from embedding_queue").fetchone()[0])
 
 
+def repaired(answer: dict[str, Any]) -> str:
+    """A repair in words."""
+    lines = ["Repaired."]
+    if "sections" in answer:
+        lines.append(f"{answer['sections']:,} messages came out otherwise than they were stored.")
+    lines += [
+        f"Message {f['key']} stays as it was: {one_line(f['error'])}"
+        for f in answer.get("failures", [])[:SHOWN_FAILURES]
+    ]
+    return "\n".join(lines)
+
+
 def exported(done: Any) -> str:
     """An export in words."""
     lines = [f"{done.exported:,} messages exported, {done.bytes:,} bytes: {done.out}"]

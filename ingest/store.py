@@ -112,28 +112,59 @@ def _original(conn: sqlite3.Connection, prepared: Prepared) -> int | None:
 def _add_derived(
     conn: sqlite3.Connection, account_name: str, message_id: int, thread_id: int, prepared: Prepared, stored: Stored
 ) -> None:
+    put_people_and_files(conn, message_id, prepared)
+    put_text(conn, message_id, prepared)
+    add_chunks(conn, account_name, message_id, thread_id, prepared, prepared.chunks, stored)
+
+
+def put_people_and_files(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> None:
+    """Recipients and attachments, in place of what was there."""
     message = prepared.message
+    conn.execute("delete from message_recipients where message_id = ?", (message_id,))
     conn.executemany(
         "insert into message_recipients (message_id, role, name, address) values (?, ?, ?, ?)",
         [(message_id, role, name, address) for role, name, address in message.recipients],
     )
+    conn.execute("delete from attachments where message_id = ?", (message_id,))
     conn.executemany(
         "insert into attachments (message_id, part, filename, content_type, size, sha256, content_id)"
         " values (?, ?, ?, ?, ?, ?, ?)",
         [(message_id, a.part, a.filename, a.content_type, a.size, a.sha256, a.content_id) for a in message.attachments],
     )
+
+
+def put_text(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> None:
+    """The text and its sections, in place of what was there."""
     conn.execute(
-        "insert into message_texts (message_id, text, from_html, language) values (?, ?, ?, ?)",
-        (message_id, prepared.text, int(message.from_html), prepared.language),
+        "insert or replace into message_texts (message_id, text, from_html, language) values (?, ?, ?, ?)",
+        (message_id, prepared.text, int(prepared.message.from_html), prepared.language),
     )
+    conn.execute("delete from message_sections where message_id = ?", (message_id,))
     conn.executemany(
         "insert into message_sections (message_id, position, section, start, stop, why) values (?, ?, ?, ?, ?, ?)",
         [(message_id, position, *part) for position, part in enumerate(prepared.sections)],
     )
-    author = " ".join(
-        part for part in (message.from_name, f"<{message.from_address}>" if message.from_address else None) if part
-    )
-    conn.executemany(
+
+
+def author_of(prepared: Prepared) -> str | None:
+    """Who wrote the chunks: name and address."""
+    message = prepared.message
+    parts = (message.from_name, f"<{message.from_address}>" if message.from_address else None)
+    return " ".join(part for part in parts if part) or None
+
+
+def add_chunks(
+    conn: sqlite3.Connection,
+    account_name: str,
+    message_id: int,
+    thread_id: int,
+    prepared: Prepared,
+    chunks: Iterable[chunking.Chunk],
+    stored: Stored,
+) -> None:
+    """These of the message's chunks; ``rows.index_chunks`` comes after."""
+    author = author_of(prepared)
+    added = conn.executemany(
         "insert into recall_chunks (source, source_id, account, thread_id, author, said_at, text, message_id, section,"
         " position, content_hash, policy_version) values ('email', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -141,8 +172,8 @@ def _add_derived(
                 prepared.content_hash[:32],
                 account_name,
                 thread_id,
-                author or None,
-                message.sent_at,
+                author,
+                prepared.message.sent_at,
                 piece.text,
                 message_id,
                 piece.section,
@@ -150,24 +181,15 @@ def _add_derived(
                 piece.content_hash,
                 chunking.POLICY_VERSION,
             )
-            for piece in prepared.chunks
+            for piece in chunks
         ],
     )
-    stored.chunks_added += len(prepared.chunks)
+    stored.chunks_added += max(0, added.rowcount)
 
 
-def replace_message(
-    conn: sqlite3.Connection, account_name: str, message_id: int, prepared: Prepared, stored: Stored
-) -> None:
-    """The source now holds another version of this message in the same place: the row keeps its id, all else follows."""
+def update_header(conn: sqlite3.Connection, message_id: int, thread_id: int, prepared: Prepared) -> None:
+    """What the message's row holds of its header, anew."""
     message = prepared.message
-    stored.chunks_deleted += rows.delete_chunks(conn, [message_id])
-    stored.rewritten.add(message_id)
-    stored.placed |= _release_copies(conn, message_id)
-    for table in ("message_recipients", "attachments", "message_texts", "message_sections"):
-        conn.execute(f"delete from {table} where message_id = ?", (message_id,))
-    stored.threads.add(conn.execute("select thread_id from messages where id = ?", (message_id,)).fetchone()[0])
-    thread_id = threads.thread_for(conn, account_name, message.internet_message_id, message.references)
     conn.execute(
         "update messages set source_id = ?, internet_message_id = ?, thread_id = ?, subject = ?, from_name = ?,"
         " from_address = ?, sent_at = ?, size = ?, has_attachments = ?, content_hash = ?, authored_hash = ? where id = ?",
@@ -186,6 +208,19 @@ def replace_message(
             message_id,
         ),
     )
+
+
+def replace_message(
+    conn: sqlite3.Connection, account_name: str, message_id: int, prepared: Prepared, stored: Stored
+) -> None:
+    """The source now holds another version of this message in the same place: the row keeps its id, all else follows."""
+    message = prepared.message
+    stored.chunks_deleted += rows.delete_chunks(conn, [message_id])
+    stored.rewritten.add(message_id)
+    stored.placed |= _release_copies(conn, message_id)
+    stored.threads.add(conn.execute("select thread_id from messages where id = ?", (message_id,)).fetchone()[0])
+    thread_id = threads.thread_for(conn, account_name, message.internet_message_id, message.references)
+    update_header(conn, message_id, thread_id, prepared)
     conn.execute(
         "update raw_messages set sha256 = ?, codec = ?, raw = ? where message_id = ?",
         (prepared.sha256, prepared.codec, prepared.raw, message_id),

@@ -71,7 +71,14 @@ def test_the_main_job_from_the_command_line(tmp_path: Path) -> None:
     assert (state["messages"], state["embedding"]["coverage"], state["failures"]) == (2, 1.0, [])
     levels = {f["check"]: f["level"] for f in answer("doctor", "--db", file)["findings"]}
     assert set(levels.values()) == {"ok"}
-    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 2, "verdicts": 0}
+    assert answer("repair", "--all", "--db", file) == {
+        "ok": True,
+        "sections": 0,
+        "failures": [],
+        "fts": 2,
+        "semantic": 2,
+        "verdicts": 0,
+    }
 
 
 def test_a_person_reads_sentences(tmp_path: Path) -> None:
@@ -217,7 +224,14 @@ def test_tables_that_someone_dropped_are_made_again(tmp_path: Path) -> None:
         conn.execute(f"drop table {table}")
     conn.close()
     assert refused("search", "boiler", "--mode", "keyword", "--db", file)[1].endswith(f"oaken repair --all --db {file}")
-    assert answer("repair", "--all", "--db", file) == {"ok": True, "fts": 2, "semantic": 0, "verdicts": 0}
+    assert answer("repair", "--all", "--db", file) == {
+        "ok": True,
+        "sections": 0,
+        "failures": [],
+        "fts": 2,
+        "semantic": 0,
+        "verdicts": 0,
+    }
     assert answer("embed", "--db", file)["embedded"] == 2
     assert {f["level"] for f in answer("doctor", "--db", file)["findings"]} == {"ok"}
     assert answer("search", "boiler", "--db", file)["hits"][0]["subject"] == "Heating"
