@@ -157,7 +157,7 @@ def _drift(conn: sqlite3.Connection) -> Iterator[Finding]:
             "passages",
             "error",
             f"{bare:,} messages have no passage and cannot be found",
-            "ingest again into a new file",
+            "oaken repair --sections",
         )
     since = rows.get_fact(conn, deletion.CLEANUP_DUE)
     if isinstance(since, dict):
