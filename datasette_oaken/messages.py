@@ -5,11 +5,12 @@ Reading a message never marks it as read: nothing here writes (``rows.set_read``
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
 from datasette.utils.sqlite import sqlite3
+
+from . import stored
 
 THREAD_LIMIT = 100
 """Messages of a conversation that are read at once; ``next`` goes on."""
@@ -161,8 +162,7 @@ def raw_message(conn: sqlite3.Connection, message_id: int) -> bytes | None:
     row = conn.execute("select codec, raw from raw_messages where message_id = ?", (message_id,)).fetchone()
     if row is None:
         return None
-    raw = bytes(row["raw"])
-    return zlib.decompress(raw) if row["codec"] == "zlib" else raw
+    return stored.unpack_raw(row["codec"], bytes(row["raw"]))
 
 
 def attachment_part(conn: sqlite3.Connection, message_id: int, part: int) -> dict[str, Any] | None:
@@ -174,12 +174,10 @@ def attachment_part(conn: sqlite3.Connection, message_id: int, part: int) -> dic
 
 
 def _text(conn: sqlite3.Connection, message_id: int) -> tuple[str, bool, str | None]:
-    row = conn.execute(
-        "select text, from_html, language from message_texts where message_id = ?", (message_id,)
-    ).fetchone()
+    row = conn.execute("select from_html, language from message_texts where message_id = ?", (message_id,)).fetchone()
     if row is None:
         return "", False, None
-    return zlib.decompress(bytes(row["text"])).decode("utf-8"), bool(row["from_html"]), row["language"]
+    return stored.text_of(conn, message_id) or "", bool(row["from_html"]), row["language"]
 
 
 def _sections(conn: sqlite3.Connection, message_id: int, text: str) -> list[dict[str, Any]]:

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from datasette.utils.sqlite import sqlite3
+
+from . import stored
 
 FORMAT = 1
 """The version of this form: it is kept with each reading."""
@@ -81,10 +82,9 @@ Words = Callable[[int], str]
 
 def own_words(conn: sqlite3.Connection, message_id: int) -> str:
     """What the writer of a message wrote, without quotes, forwards, signature and disclaimer."""
-    row = conn.execute("select text from message_texts where message_id = ?", (message_id,)).fetchone()
-    if row is None:
+    text = stored.text_of(conn, message_id)
+    if text is None:
         return ""
-    text = zlib.decompress(bytes(row[0])).decode("utf-8")
     spans = conn.execute(
         "select section, start, stop from message_sections where message_id = ? order by position", (message_id,)
     ).fetchall()

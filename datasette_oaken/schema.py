@@ -290,6 +290,12 @@ alter table message_locations add column labels text not null default '[]';
 update message_locations set labels = coalesce(
   (select json_group_array(l.label) from message_labels l where l.message_id = message_locations.message_id), '[]');
 
+-- codec 'raw': zlib with the beginning of the raw message as its preset dictionary (datasette_oaken.stored); 'zlib': by itself.
+alter table message_texts add column codec text not null default 'zlib';
+
+-- Filters look for a part of an address or name, which no index helps.
+drop index message_recipients_address;
+
 -- How far a file that grows has been read: name is the source's name for the file, cursor is in the source's own terms.
 drop table sync_cursors;
 create table sync_cursors (

@@ -23,6 +23,7 @@ from datasette.utils.sqlite import sqlite3
 
 from datasette_oaken.db import OakenError
 from datasette_oaken.settings import DEFAULT_CATEGORIES
+from datasette_oaken.stored import unpack_raw
 
 from .forget import Selection, select
 from .progress import Progress
@@ -132,7 +133,7 @@ def _read(conn: sqlite3.Connection, message_id: int) -> Message:
     if stored is None:
         raise _Damaged("its bytes are not in the file")
     try:
-        raw = zlib.decompress(stored) if codec == "zlib" else bytes(stored)
+        raw = unpack_raw(codec, bytes(stored))
     except zlib.error as error:
         raise _Damaged(f"its bytes cannot be unpacked: {error}") from error
     if hashlib.sha256(raw).hexdigest() != sha256:

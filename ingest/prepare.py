@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from dataclasses import dataclass
+
+from datasette_oaken.stored import pack_raw, pack_text
 
 from . import chunks as chunking
 from . import sections as sectioning
@@ -42,7 +43,7 @@ def prepare(raw: bytes, content_hash: str) -> Prepared:
         names = [attachment.filename for attachment in message.attachments if attachment.filename]
         pieces = [chunking.headers_chunk(message.subject or "", people, names)]
     authored = "\n".join(text[part.start : part.stop] for part in found if part.section == "authored")
-    codec, packed = compress(raw)
+    codec, packed = pack_raw(raw)
     # The text is needed again without its body: the workers need not send it back.
     message.text = ""
     return Prepared(
@@ -52,18 +53,12 @@ def prepare(raw: bytes, content_hash: str) -> Prepared:
         raw=packed,
         size=len(raw),
         message=message,
-        text=zlib.compress(text.encode("utf-8", "replace"), 6),
+        text=pack_text(text, raw),
         language=language(authored or text),
         sections=[(part.section, part.start, part.stop, part.why) for part in found],
         chunks=pieces,
         authored_hash=authored_hash(authored),
     )
-
-
-def compress(raw: bytes) -> tuple[str, bytes]:
-    """(codec, bytes) as ``raw_messages`` keeps them: zlib, or as they are where that does not help."""
-    packed = zlib.compress(raw, 6)
-    return ("zlib", packed) if len(packed) < len(raw) else ("none", raw)
 
 
 def _person(name: str | None, address: str | None) -> str:

@@ -8,7 +8,7 @@ import zlib
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import readings
+from datasette_oaken import readings, stored
 
 MOST = 5_000
 """Messages for which it is looked up."""
@@ -44,9 +44,8 @@ def _own_lines(conn: sqlite3.Connection, message_id: int) -> list[str]:
 
 def _others_lines(conn: sqlite3.Connection, message_id: int) -> list[str]:
     """What a message quotes or forwards."""
-    row = conn.execute("select text from message_texts where message_id = ?", (message_id,)).fetchone()
     try:
-        text = zlib.decompress(bytes(row[0])).decode("utf-8") if row else ""
+        text = stored.text_of(conn, message_id) or ""
     except zlib.error:
         return []
     spans = conn.execute(

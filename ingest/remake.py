@@ -17,6 +17,7 @@ from datasette.utils.sqlite import sqlite3
 
 from datasette_oaken import eligible, rows, verdicts
 from datasette_oaken.db import transaction
+from datasette_oaken.stored import text_of, unpack_raw, unpack_text
 
 from . import chunks as chunking
 from . import store, threads
@@ -77,7 +78,7 @@ def _batches(conn: sqlite3.Connection) -> Iterator[_Batch]:
             try:
                 if stored is None:
                     raise ValueError("its bytes are not in the file")
-                raw = zlib.decompress(stored) if codec == "zlib" else bytes(stored)
+                raw = unpack_raw(codec, bytes(stored))
                 if hashlib.sha256(raw).hexdigest() != sha256:
                     raise ValueError("its bytes are not those that came in: they do not fit its sha256")
             except (ValueError, zlib.error) as error:
@@ -98,11 +99,11 @@ def _write(conn: sqlite3.Connection, batch: _Batch, answers: list[Answer], repor
     failed = list(batch.damaged)
     with transaction(conn):
         (last_chunk,) = conn.execute("select coalesce(max(id), 0) from recall_chunks").fetchone()
-        for id_, prepared in zip(batch.ids, answers, strict=True):
+        for id_, (raw, _), prepared in zip(batch.ids, batch.jobs, answers, strict=True):
             if isinstance(prepared, str):
                 failed.append((id_, prepared))
             else:
-                _follow(conn, id_, prepared, stored)
+                _follow(conn, id_, prepared, raw, stored)
         rows.index_chunks(conn, last_chunk)
         threads.refresh(conn, stored.threads)
         if stored.rewritten:
@@ -113,7 +114,7 @@ def _write(conn: sqlite3.Connection, batch: _Batch, answers: list[Answer], repor
     report.failures += [{"key": str(id_), "error": error, "attempts": 1} for id_, error in failed]
 
 
-def _follow(conn: sqlite3.Connection, message_id: int, prepared: Prepared, stored: store.Stored) -> None:
+def _follow(conn: sqlite3.Connection, message_id: int, prepared: Prepared, raw: bytes, stored: store.Stored) -> None:
     """Bring one message up to what was prepared from its raw bytes."""
     message = prepared.message
     row = conn.execute(
@@ -139,7 +140,7 @@ def _follow(conn: sqlite3.Connection, message_id: int, prepared: Prepared, store
         and message.recipients == _rows(conn, "role, name, address", "message_recipients", message_id)
         and files == _rows(conn, "part, filename, content_type, size, sha256, content_id", "attachments", message_id)
     )
-    text_same = _text_same(conn, message_id, prepared)
+    text_same = _text_same(conn, message_id, prepared, raw)
     kept = _same_chunks(conn, message_id, prepared) if header_same else {}
     there = [r[0] for r in conn.execute("select id from recall_chunks where message_id = ?", (message_id,))]
     going = [id_ for id_ in there if id_ not in kept.values()]
@@ -171,17 +172,22 @@ def _rows(conn: sqlite3.Connection, columns: str, table: str, message_id: int) -
     return [tuple(row) for row in found]
 
 
-def _text_same(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> bool:
+def _text_same(conn: sqlite3.Connection, message_id: int, prepared: Prepared, raw: bytes) -> bool:
     row = conn.execute(
-        "select text, from_html, language from message_texts where message_id = ?", (message_id,)
+        "select text, from_html, language, codec from message_texts where message_id = ?", (message_id,)
     ).fetchone()
     if row is None or (row[1], row[2]) != (int(prepared.message.from_html), prepared.language):
         return False
-    try:
-        if row[0] != prepared.text and zlib.decompress(row[0]) != zlib.decompress(prepared.text):
+    if row[0] != prepared.text or row[3] != "raw":
+        # Packed as an earlier version, or another zlib, does: the words decide, and they are packed anew.
+        try:
+            if text_of(conn, message_id) != unpack_text("raw", prepared.text, raw):
+                return False
+        except zlib.error:
             return False
-    except zlib.error:
-        return False
+        conn.execute(
+            "update message_texts set text = ?, codec = 'raw' where message_id = ?", (prepared.text, message_id)
+        )
     sections = conn.execute(
         "select section, start, stop, why from message_sections where message_id = ? order by position", (message_id,)
     )

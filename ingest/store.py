@@ -136,7 +136,7 @@ def put_people_and_files(conn: sqlite3.Connection, message_id: int, prepared: Pr
 def put_text(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> None:
     """The text and its sections, in place of what was there."""
     conn.execute(
-        "insert or replace into message_texts (message_id, text, from_html, language) values (?, ?, ?, ?)",
+        "insert or replace into message_texts (message_id, text, from_html, language, codec) values (?, ?, ?, ?, 'raw')",
         (message_id, prepared.text, int(prepared.message.from_html), prepared.language),
     )
     conn.execute("delete from message_sections where message_id = ?", (message_id,))
