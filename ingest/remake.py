@@ -154,8 +154,10 @@ def _follow(conn: sqlite3.Connection, message_id: int, prepared: Prepared, raw: 
     stored.chunks_deleted += rows.delete_chunks_by_id(conn, going)
     store.update_header(conn, message_id, thread, prepared)
     if not header_same:
+        store.clear(conn, message_id, store.PEOPLE_AND_FILES)
         store.put_people_and_files(conn, message_id, prepared)
     if not text_same:
+        store.clear(conn, message_id, store.TEXT)
         store.put_text(conn, message_id, prepared)
     store.add_chunks(conn, account, message_id, thread, prepared, coming, stored)
     conn.execute(

@@ -14,6 +14,9 @@ from . import chunks as chunking
 from . import threads
 from .prepare import Prepared
 
+PEOPLE_AND_FILES = ("message_recipients", "attachments")
+TEXT = ("message_texts", "message_sections")
+
 
 @dataclass
 class Stored:
@@ -118,14 +121,12 @@ def _add_derived(
 
 
 def put_people_and_files(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> None:
-    """Recipients and attachments, in place of what was there."""
+    """Recipients and attachments of a message that has none yet: ``clear`` comes before where it has."""
     message = prepared.message
-    conn.execute("delete from message_recipients where message_id = ?", (message_id,))
     conn.executemany(
         "insert into message_recipients (message_id, role, name, address) values (?, ?, ?, ?)",
         [(message_id, role, name, address) for role, name, address in message.recipients],
     )
-    conn.execute("delete from attachments where message_id = ?", (message_id,))
     conn.executemany(
         "insert into attachments (message_id, part, filename, content_type, size, sha256, content_id)"
         " values (?, ?, ?, ?, ?, ?, ?)",
@@ -134,16 +135,21 @@ def put_people_and_files(conn: sqlite3.Connection, message_id: int, prepared: Pr
 
 
 def put_text(conn: sqlite3.Connection, message_id: int, prepared: Prepared) -> None:
-    """The text and its sections, in place of what was there."""
+    """The text and its sections of a message that has none yet: ``clear`` comes before where it has."""
     conn.execute(
-        "insert or replace into message_texts (message_id, text, from_html, language, codec) values (?, ?, ?, ?, 'raw')",
+        "insert into message_texts (message_id, text, from_html, language, codec) values (?, ?, ?, ?, 'raw')",
         (message_id, prepared.text, int(prepared.message.from_html), prepared.language),
     )
-    conn.execute("delete from message_sections where message_id = ?", (message_id,))
     conn.executemany(
         "insert into message_sections (message_id, position, section, start, stop, why) values (?, ?, ?, ?, ?, ?)",
         [(message_id, position, *part) for position, part in enumerate(prepared.sections)],
     )
+
+
+def clear(conn: sqlite3.Connection, message_id: int, tables: Iterable[str]) -> None:
+    """Delete what these tables hold of a message."""
+    for table in tables:
+        conn.execute(f"delete from {table} where message_id = ?", (message_id,))
 
 
 def author_of(prepared: Prepared) -> str | None:
@@ -225,6 +231,7 @@ def replace_message(
         "update raw_messages set sha256 = ?, codec = ?, raw = ? where message_id = ?",
         (prepared.sha256, prepared.codec, prepared.raw, message_id),
     )
+    clear(conn, message_id, (*PEOPLE_AND_FILES, *TEXT))
     _add_derived(conn, account_name, message_id, thread_id, prepared, stored)
     stored.updated += 1
     stored.threads.add(thread_id)

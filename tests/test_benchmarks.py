@@ -95,3 +95,18 @@ def test_the_labels_played_back_come_to_the_known_count(tmp_path: Path) -> None:
     assert (answer["known"], [one["eligible"] for one in judges]) == (121, [819] * 4)
     assert (judges[0]["yes"], judges[0]["precision"], judges[0]["recall"], judges[0]["held"]) == (121, 1.0, 1.0, 1.0)
     assert all(one["remaining"] == one["errors"] == 0 for one in judges)
+
+
+def test_the_file_is_measured_with_and_without_vectors(mail: Path, tmp_path: Path) -> None:
+    answer = script("size.py", mail, "--no-notmuch", "--work", tmp_path / "out")
+    before, after = answer["oaken, without vectors"], answer["oaken, all in"]
+    assert isinstance(before, dict) and isinstance(after, dict)
+    assert after["bytes"] == (tmp_path / "out/size.db").stat().st_size > before["bytes"]
+    assert answer["raw_bytes"] == mail.stat().st_size - 8 * len("From heron@example.org Mon Mar  4 09:00:00 2024\n\n")
+
+
+def test_ingesting_again_is_measured_for_both_kinds(mail: Path, tmp_path: Path) -> None:
+    answer = script("again.py", mail, "--messages", "20", "--work", tmp_path / "out")
+    assert set(answer) == {"conditions", "corpus", "Maildir", "mbox"}
+    for kind in ("Maildir", "mbox"):
+        assert set(answer[kind]) == {"first", "nothing new", "100 new"}  # type: ignore[call-overload]

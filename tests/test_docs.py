@@ -8,6 +8,7 @@ import re
 import runpy
 import shlex
 import tomllib
+import types
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from making import ingest
 
 from datasette_oaken import db, embedders, filters, hookspecs, query, settings, vector
 from ingest.cli import oaken
@@ -199,12 +201,42 @@ def test_the_settings_shown_can_be_read(tmp_path: Path) -> None:
 def test_every_hook_is_documented_and_the_plugin_shown_works() -> None:
     hooks = [name for name in vars(hookspecs.Specs) if name.startswith("register_")]
     assert [row[0].strip("`") for row in table_rows(doc("docs/plugins.md"))[1:]] == hooks
-    (shown,) = fences(doc("docs/plugins.md"), "python")
+    shown = fences(doc("docs/plugins.md"), "python")[0]
     module: dict[str, Any] = {}
     exec(compile(shown, "docs/plugins.md", "exec"), module)
     (embedder,) = module["register_embedders"]()
     assert (embedder.name, embedder.embed_query("an oak").shape) == ("letters", (embedder.dimension,))
     assert [round(float(vector @ vector), 5) for vector in embedder.embed_documents(["oak", "elm"])] == [1.0, 1.0]
+
+
+def test_the_source_shown_brings_its_mail_in_and_reads_nothing_twice(tmp_path: Path) -> None:
+    shown = fences(doc("docs/plugins.md"), "python")[1]
+    module = types.ModuleType("notes_source")
+    exec(compile(shown, "docs/plugins.md", "exec", dont_inherit=True), vars(module))
+    said = [
+        {"id": n, "from": "Ada <ada@example.org>", "date": "Mon, 05 Mar 2018 09:00:00 +0000", "text": f"Note {n}."}
+        for n in (1, 2)
+    ]
+    path = tmp_path / "export.notes"
+    path.write_text("".join(json.dumps(one) + "\n" for one in said) + "not JSON\n")
+    read: list[int] = []
+    whole = module.raw
+    module.raw = lambda one: read.append(one["id"]) or whole(one)
+    hookspecs.plugins().register(module)
+    try:
+        conn, report = ingest(tmp_path / "o.db", path)
+        assert (report.added, read, [f["key"].rpartition("#")[2] for f in report.failures]) == (2, [1, 2], ["2"])
+        conn, report = ingest(tmp_path / "o.db", path)
+        assert (report.unchanged, read) == (2, [1, 2])
+    finally:
+        hookspecs.plugins().unregister(module)
+    found = conn.execute(
+        "select m.from_address, m.internet_message_id, c.text, b.name from messages m join recall_chunks c on c.message_id = m.id"
+        " join message_locations l on l.message_id = m.id join mailboxes b on b.id = l.mailbox_id order by m.id"
+    )
+    assert [tuple(row) for row in found] == [
+        ("ada@example.org", f"<{n}@notes.example>", f"Note {n}.", "Notes") for n in (1, 2)
+    ]
 
 
 # The file

@@ -9,10 +9,10 @@ from typing import Any
 
 from datasette_oaken.db import OakenError
 
-from .base import Claim, Entry, Failure, Place, Resumed, Source, key_of
+from .base import Claim, Entry, Failure, Place, Resumed, Source, digest_of, key_of
 from .detection import detect
 
-__all__ = ["Claim", "Entry", "Failure", "Place", "Resumed", "Source", "detect", "detect_all", "key_of"]
+__all__ = ["Claim", "Entry", "Failure", "Place", "Resumed", "Source", "detect", "detect_all", "digest_of", "key_of"]
 
 
 def detect_all(paths: Sequence[Path], mailbox: str | None = None) -> tuple[list[Source], list[dict[str, Any]]]:
