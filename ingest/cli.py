@@ -10,7 +10,7 @@ import click
 from datasette_oaken import db
 from datasette_oaken.db import OakenError
 
-from . import cli_export, cli_forget, cli_questions
+from . import cli_audit, cli_export, cli_forget, cli_questions
 from .cli_common import ROW_ID, answering, config_option, db_option, json_option, named, say
 
 
@@ -352,7 +352,7 @@ def demo(db_path: Path, seed: int, write_to: Path | None, no_serve: bool, port: 
         try_out(db_path, seed=seed, write_to=write_to, serve=not no_serve, port=port)
 
 
-for command in (*cli_questions.COMMANDS, cli_export.export, cli_forget.forget):
+for command in (*cli_questions.COMMANDS, cli_audit.inspect, cli_audit.stats, cli_export.export, cli_forget.forget):
     oaken.add_command(command)
 
 
