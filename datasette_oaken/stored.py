@@ -25,6 +25,11 @@ def unpack_raw(codec: str, stored: bytes) -> bytes:
     return zlib.decompress(stored) if codec == "zlib" else bytes(stored)
 
 
+def beginning(codec: str, stored: bytes) -> bytes:
+    """The first ``WINDOW`` of the bytes that came in: a text is read without unpacking what is attached. Raises zlib.error."""
+    return zlib.decompressobj().decompress(stored, WINDOW) if codec == "zlib" else bytes(stored[:WINDOW])
+
+
 def pack_text(text: str, raw: bytes) -> bytes:
     """A message's text as ``message_texts`` keeps it with codec 'raw'."""
     packer = zlib.compressobj(6, zdict=raw[:WINDOW]) if raw else zlib.compressobj(6)
@@ -32,7 +37,10 @@ def pack_text(text: str, raw: bytes) -> bytes:
 
 
 def unpack_text(codec: str, stored: bytes, raw: bytes) -> str:
-    """The text; ``raw`` are the bytes that came in, needed for codec 'raw' alone. Raises zlib.error when it is damaged."""
+    """The text; ``raw`` are the bytes that came in, or their ``beginning``, needed for codec 'raw' alone.
+
+    Raises zlib.error when it is damaged.
+    """
     if codec != "raw":
         return zlib.decompress(stored).decode("utf-8")
     reader = zlib.decompressobj(zdict=raw[:WINDOW]) if raw else zlib.decompressobj()
@@ -51,5 +59,5 @@ def text_of(conn: sqlite3.Connection, message_id: int) -> str | None:
     ).fetchone()
     if row is None:
         return None
-    raw = unpack_raw(row[2], bytes(row[3])) if row[0] == "raw" and row[3] is not None else b""
+    raw = beginning(row[2], bytes(row[3])) if row[0] == "raw" and row[3] is not None else b""
     return unpack_text(row[0], bytes(row[1]), raw)

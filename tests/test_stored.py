@@ -21,6 +21,7 @@ def test_any_text_comes_out_as_it_went_in(text: str, raw: bytes, within: bool) -
     assert stored.unpack_text("raw", stored.pack_text(text, raw), raw) == text
     assert stored.unpack_text("zlib", zlib.compress(text.encode()), raw) == text
     assert stored.unpack_raw(*stored.pack_raw(raw)) == raw
+    assert stored.beginning(*stored.pack_raw(raw)) == raw[: stored.WINDOW]
 
 
 def test_a_text_with_another_raw_message_or_cut_short_is_damaged() -> None:
