@@ -7,8 +7,9 @@ run. A message that lies elsewhere too only loses the place; one that lies nowhe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from datasette.utils.sqlite import sqlite3
@@ -103,6 +104,9 @@ def delete(conn: sqlite3.Connection, account: str, snapshot: Snapshot, report: R
         report.complete = _outcome(Absent(), f"{hidden[0]} could not be read, so what it holds is not known")
         return
     found = find(conn, account, snapshot)
+    if broken := _leads_nowhere(key for _, key, _ in found.places):
+        report.complete = _outcome(Absent(), f"{broken} is a link that leads nowhere, so what it holds is not known")
+        return
     if found.places:
         snapshot.agree(found)
     if found.messages and found.too_many and not snapshot.sure:
@@ -134,6 +138,21 @@ def delete(conn: sqlite3.Connection, account: str, snapshot: Snapshot, report: R
             report.chunks_deleted += deleted["recall_chunks"]
             bar.update(len(batch))
     report.complete = _outcome(found, None)
+
+
+def _leads_nowhere(keys: Iterable[str]) -> str | None:
+    """The first link with no end on the way to any of these places: of a disk that is not mounted, say. A folder's source passes
+    such links over."""
+    looked: set[str] = set()
+    for key in keys:
+        at = Path(places.file_of(key) or key.partition("!")[0])
+        for part in (at, *at.parents):
+            if str(part) in looked:
+                break
+            looked.add(str(part))
+            if part.is_symlink() and not part.exists():
+                return str(part)
+    return None
 
 
 def _failures_gone(conn: sqlite3.Connection, account: str, snapshot: Snapshot, report: Report) -> list[str]:

@@ -100,6 +100,27 @@ def test_nothing_goes_when_a_part_of_it_could_not_be_read(tmp_path: Path) -> Non
     assert len(kept(tmp_path / "o.db")) == 10
 
 
+def test_a_link_to_a_disk_that_is_not_mounted_is_not_absence(tmp_path: Path) -> None:
+    folder = eml_folder(tmp_path / "box", LETTERS)
+    disk = eml_folder(tmp_path / "disk/old", {"z.eml": mail("Z.\n", id="<z@example.org>", subject="Z")})
+    for name, target in (
+        ("old", disk),
+        ("one", disk / "z.eml"),
+        ("many", mbox(tmp_path / "disk/many", [mail("Y.\n")])),
+    ):
+        link = folder / name
+        link.symlink_to(target)
+        run(tmp_path / f"{name}.db", folder)
+        (tmp_path / "disk").rename(tmp_path / "away")
+        answer = run(tmp_path / f"{name}.db", folder, "--complete", "--yes")
+        why = f"{link} is a link that leads nowhere, so what it holds is not known"
+        assert (answer["deleted"], answer["complete"]) == (0, outcome(0, 0, 0, why))
+        assert len(kept(tmp_path / f"{name}.db")) == 11
+        (tmp_path / "away").rename(tmp_path / "disk")
+        link.unlink()
+        assert run(tmp_path / f"{name}.db", folder, "--complete")["deleted"] == 1
+
+
 def test_a_message_that_lies_elsewhere_too_only_loses_the_place_with_its_labels(tmp_path: Path) -> None:
     folder = eml_folder(tmp_path / "box", {name: b"X-Gmail-Labels: Box\n" + raw for name, raw in LETTERS.items()})
     other = mbox(tmp_path / "other.mbox", [LETTERS["3.eml"]])
