@@ -15,6 +15,7 @@ from datasette_oaken import db
 from datasette_oaken.db import OakenError
 
 INTERRUPTED = 130
+STOPPED = "Stopped. What was done is kept; run the same command again to go on."
 ROW_ID = click.IntRange(0, 2**63 - 1)
 
 db_option = click.option(
@@ -35,8 +36,11 @@ config_option = click.option(
 
 
 @contextlib.contextmanager
-def answering(as_json: bool, db_path: Path | None = None) -> Iterator[None]:
-    """Turn what can go wrong into a sentence and an exit code: 1 nothing could be done, 130 interrupted."""
+def answering(as_json: bool, db_path: Path | None = None, *, stopped: str = STOPPED) -> Iterator[None]:
+    """Turn what can go wrong into a sentence and an exit code: 1 nothing could be done, 130 interrupted.
+
+    ``stopped``: what is true after Ctrl-C, where that is not that what was done is kept.
+    """
     try:
         yield
     except (OakenError, OSError, db.sqlite3.Error) as error:
@@ -52,10 +56,9 @@ def answering(as_json: bool, db_path: Path | None = None) -> Iterator[None]:
             click.echo(f"Error: {text}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
-        text = "Stopped. What was done is kept; run the same command again to go on."
         if as_json:
-            click.echo(json.dumps({"ok": False, "error": text, "code": "interrupted"}))
-        click.echo(f"\n{text}", err=True)
+            click.echo(json.dumps({"ok": False, "error": stopped, "code": "interrupted"}))
+        click.echo(f"\n{stopped}", err=True)
         sys.exit(INTERRUPTED)
 
 

@@ -41,7 +41,8 @@ def export(
     from . import export as exporting
     from . import report
 
-    with answering(as_json, db_path):
+    stopped = f"Stopped. Nothing was left at {out}; run the same command again to start anew."
+    with answering(as_json, db_path, stopped=stopped):
         categories = settings.load(config, db_path).search.categories
         conn = db.connect(db_path, readonly=True)
         done = exporting.export(conn, out, kind, where=where, account=account, categories=categories)

@@ -157,6 +157,21 @@ def test_interrupted_it_leaves_nothing_behind(tmp_path: Path, kind: str, monkeyp
     assert not conn.in_transaction
 
 
+def test_interrupted_it_does_not_say_that_something_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(tmp_path).close()
+
+    def stopping(*_: object) -> exporting.Message:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(exporting, "_read", stopping)
+    out = tmp_path / "out"
+    assert run(out, "--db", tmp_path / "o.db", code=130) == {
+        "ok": False,
+        "error": f"Stopped. Nothing was left at {out}; run the same command again to start anew.",
+        "code": "interrupted",
+    }
+
+
 def test_bytes_that_are_not_those_that_came_in_are_listed_and_not_written(tmp_path: Path) -> None:
     conn = stored(tmp_path)
     conn.execute("update raw_messages set sha256 = 'x' where message_id = 1")
