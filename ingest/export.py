@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -158,13 +159,13 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
         )
     if not out.absolute().parent.is_dir():
         raise OakenError(f"There is no folder {out.absolute().parent}: make it first.", "no_folder")
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    # A folder of a name that no one else has, since process numbers repeat: in containers they are nearly always the same.
+    work = Path(tempfile.mkdtemp(prefix=f".{out.name[:100]}.", suffix=".part", dir=out.absolute().parent))
+    part = work / "whole"
     try:
         if format == "mbox":
-            with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            with _created(part) as file:
                 yield lambda message: _into_mbox(file, message, report)
-                file.flush()
-                os.fsync(file.fileno())
         else:
             folders = [part, *(part / name for name in ("cur", "new", "tmp") if format == "maildir")]
             for folder in folders:
@@ -175,14 +176,20 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
             raise OakenError(f"{out} was made by another program meanwhile; nothing was written over.", "exists")
         part.rename(out)
     finally:
-        if part.is_dir():
-            shutil.rmtree(part)
-        else:
-            part.unlink(missing_ok=True)
+        shutil.rmtree(work)
+
+
+@contextlib.contextmanager
+def _created(path: Path) -> Iterator[BinaryIO]:
+    """A new file, its owner's alone."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _into_folder(folder: Path, name: str, message: Message, report: Report) -> None:
-    with os.fdopen(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    with _created(folder / name) as file:
         file.write(message.raw)
     report.exported += 1
     report.bytes += len(message.raw)

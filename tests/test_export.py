@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mailbox
+import os
 import re
 import stat
 from pathlib import Path
@@ -138,6 +139,34 @@ def test_nothing_is_written_over(tmp_path: Path, kind: str) -> None:
         export(conn, tmp_path / "no/such", kind, quiet=True)
     assert caught.value.code == "no_folder"
     assert (tmp_path / "file").read_text() == "mine" and not list((tmp_path / "folder").iterdir())
+
+
+@pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
+def test_what_another_program_makes_there_meanwhile_is_not_written_over(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn = stored(tmp_path)
+    real, out = exporting._read, tmp_path / "out"
+
+    def slow(conn: db.sqlite3.Connection, message_id: int) -> exporting.Message:
+        out.write_text("theirs")
+        return real(conn, message_id)
+
+    monkeypatch.setattr(exporting, "_read", slow)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OakenError) as caught:
+        export(conn, out, kind, quiet=True)
+    assert caught.value.code == "exists"
+    assert sorted(tmp_path.iterdir()) == sorted([*before, out]) and out.read_text() == "theirs"
+
+
+@pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
+def test_what_another_process_of_the_same_number_left_is_left_alone(tmp_path: Path, kind: str) -> None:
+    conn = stored(tmp_path)
+    theirs = tmp_path / f".out.{os.getpid()}.part"
+    theirs.write_text("theirs")
+    assert export(conn, tmp_path / "out", kind, quiet=True).exported == 4
+    assert theirs.read_text() == "theirs"
 
 
 @pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
