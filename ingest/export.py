@@ -104,7 +104,8 @@ def export(
                     report.failures.append({"key": str(message_id), "error": str(error), "attempts": 1})
                 bar.update(1)
     finally:
-        conn.execute("rollback")
+        if conn.in_transaction:  # SQLite ends it by itself where the disk fails
+            conn.execute("rollback")
     return report
 
 
@@ -123,13 +124,12 @@ class _Damaged(Exception):
 
 
 def _read(conn: sqlite3.Connection, message_id: int) -> Message:
-    row = conn.execute(
-        "select r.sha256, r.codec, r.raw, m.from_address, m.sent_at, coalesce(s.is_read, 0),"
-        " (select group_concat(l.flags, ' ') from message_locations l where l.message_id = m.id)"
-        " from messages m left join raw_messages r on r.message_id = m.id left join message_state s on s.message_id = m.id"
-        " where m.id = ?",
-        (message_id,),
-    ).fetchone()
+    try:
+        row = _row(conn, message_id)
+    except sqlite3.DatabaseError as error:
+        if "malformed" not in str(error):
+            raise
+        raise _Damaged(f"the file is damaged where it is stored: {error}") from error
     sha256, codec, stored, sender, sent_at, is_read, flags = row
     if stored is None:
         raise _Damaged("its bytes are not in the file")
@@ -150,9 +150,23 @@ def _read(conn: sqlite3.Connection, message_id: int) -> Message:
     )
 
 
+def _row(conn: sqlite3.Connection, message_id: int) -> sqlite3.Row:
+    found: sqlite3.Row = conn.execute(
+        "select r.sha256, r.codec, r.raw, m.from_address, m.sent_at, coalesce(s.is_read, 0),"
+        " (select group_concat(l.flags, ' ') from message_locations l where l.message_id = m.id)"
+        " from messages m left join raw_messages r on r.message_id = m.id left join message_state s on s.message_id = m.id"
+        " where m.id = ?",
+        (message_id,),
+    ).fetchone()
+    return found
+
+
 @contextlib.contextmanager
 def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
-    """Where to put each message; what was put is at ``out`` when the block ends well, and nowhere when it does not."""
+    """Where to put each message; what was put is at ``out`` when the block ends well, and nowhere when it does not.
+
+    Nothing is at ``out`` either when nothing was put.
+    """
     if os.path.lexists(out):
         raise OakenError(
             f"{out} is there already, and nothing is written over: name another place, or move it away.", "exists"
@@ -160,7 +174,7 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
     if not out.absolute().parent.is_dir():
         raise OakenError(f"There is no folder {out.absolute().parent}: make it first.", "no_folder")
     # A folder of a name that no one else has, since process numbers repeat: in containers they are nearly always the same.
-    work = Path(tempfile.mkdtemp(prefix=f".{out.name[:100]}.", suffix=".part", dir=out.absolute().parent))
+    work = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.", suffix=".part", dir=out.absolute().parent))
     part = work / "whole"
     try:
         if format == "mbox":
@@ -172,6 +186,8 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
                 folder.mkdir(mode=0o700)
             name = _maildir_name if format == "maildir" else _eml_name
             yield lambda message: _into_folder(part, name(message), message, report)
+        if not report.exported:  # an empty thing would look like an export, and be in the way of the next one
+            return
         if os.path.lexists(out):  # someone else was quicker; a rename would write over a file
             raise OakenError(f"{out} was made by another program meanwhile; nothing was written over.", "exists")
         part.rename(out)

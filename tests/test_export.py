@@ -6,6 +6,7 @@ import hashlib
 import json
 import mailbox
 import os
+import random
 import re
 import stat
 from pathlib import Path
@@ -46,6 +47,13 @@ def split_mboxrd(data: bytes) -> list[bytes]:
             parts[-1].append(line[1:] if re.match(rb">+From ", line) else line)
     assert all(part[-1] == b"\n" for part in parts)
     return [b"".join(part[:-1]) for part in parts]
+
+
+def hashes(out: Path, kind: str) -> list[str]:
+    """The sha256 of every message of what was exported, in order."""
+    files = sorted((out / ("cur" if kind == "maildir" else "")).iterdir()) if kind != "mbox" else []
+    found = split_mboxrd(out.read_bytes()) if kind == "mbox" else [file.read_bytes() for file in files]
+    return sorted(hashlib.sha256(raw).hexdigest() for raw in found)
 
 
 def run(*args: object, code: int = 0) -> dict[str, object]:
@@ -217,6 +225,32 @@ def test_bytes_that_are_not_those_that_came_in_are_listed_and_not_written(tmp_pa
     conn.execute("delete from raw_messages")
     answer = run(tmp_path / "none", "--db", tmp_path / "o.db", code=1)
     assert (answer["ok"], answer["code"], answer["exported"]) == (False, "damaged", 0)
+    assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
+
+
+@pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
+def test_a_damaged_page_of_the_file_costs_the_messages_on_it_and_not_the_rest(tmp_path: Path, kind: str) -> None:
+    letters = {f"{n}.eml": mail(random.Random(n).randbytes(9_000).hex() + "\n", id=f"<{n}@e>") for n in range(1, 9)}
+    conn = stored(tmp_path, letters)
+    (sha256, codec, size) = rows(
+        conn, "select sha256, codec, page_size from raw_messages, pragma_page_size where message_id = 5"
+    )[0]
+    conn.execute("pragma wal_checkpoint(truncate)")
+    conn.close()
+    data = bytearray((tmp_path / "o.db").read_bytes())
+    page = data.index(f"{sha256}{codec}".encode()) // int(str(size)) * int(str(size))
+    data[page : page + 8] = b"\xff" * 8  # the header of the page of the table that holds the fifth
+    (tmp_path / "o.db").write_bytes(data)
+    report = export(db.connect(tmp_path / "o.db", readonly=True), tmp_path / "out", kind, quiet=True)
+    assert report.failures == [
+        {
+            "key": "5",
+            "error": "the file is damaged where it is stored: database disk image is malformed",
+            "attempts": 1,
+        }
+    ]
+    others = sorted(hashlib.sha256(raw).hexdigest() for name, raw in letters.items() if name != "5.eml")
+    assert hashes(tmp_path / "out", kind) == others
 
 
 @given(st.lists(st.one_of(st.binary(), st.sampled_from([b"From ", b">From ", b">>From x", b"\n", b"\r\n", b"a"]))))
@@ -235,12 +269,8 @@ def test_real_mail_goes_out_as_it_came_in_and_none_besides(tmp_path: Path, kind:
     came = [hashlib.sha256(raw).hexdigest() for raw in split_mboxrd(path.read_bytes())]
     conn, _ = ingest(tmp_path / "o.db", path, processes=2)
     report = export(conn, tmp_path / "out", kind, quiet=True)
-    if kind == "mbox":
-        went = [hashlib.sha256(raw).hexdigest() for raw in split_mboxrd((tmp_path / "out").read_bytes())]
-    else:
-        files = (tmp_path / "out" / ("cur" if kind == "maildir" else "")).iterdir()
-        went = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    assert (sorted(went), report.failures, report.altered) == (sorted(came), [], [])
+    went = hashes(tmp_path / "out", kind)
+    assert (went, report.failures, report.altered) == (sorted(came), [], [])
     assert len(went) == 811
 
 
