@@ -9,6 +9,8 @@ import os
 import random
 import re
 import stat
+import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import SHARED, eml_folder, ingest, mail, mbox, rows
 
-from datasette_oaken import db
+from datasette_oaken import db, deletion
 from datasette_oaken.db import OakenError
+from datasette_oaken.stored import pack_raw
 from ingest import export as exporting
 from ingest.cli import oaken
 from ingest.export import export, quoted
@@ -260,6 +263,95 @@ def test_quoting_is_undone_exactly_by_taking_one_mark_off(parts: list[bytes]) ->
     lines = quoted(raw).split(b"\n")
     assert not [line for line in lines if line.startswith(b"From ")]
     assert b"\n".join(line[1:] if re.match(rb">+From ", line) else line for line in lines) == raw
+
+
+def put_as_it_is(path: Path, raws: list[bytes]) -> db.sqlite3.Connection:
+    """A file with these bytes as its messages, 1 and on, whatever an ingest would make of them."""
+    conn = db.connect(path, create=True)
+    with db.transaction(conn):
+        conn.execute("insert or ignore into accounts (name) values ('a')")
+        for number, raw in enumerate(raws, 1):
+            conn.execute(
+                "insert into messages (id, account, source_id, size, content_hash) values (?, 'a', ?, ?, ?)",
+                (number, number, len(raw), number),
+            )
+            conn.execute(
+                "insert into raw_messages values (?, ?, ?, ?)",
+                (number, hashlib.sha256(raw).hexdigest(), *pack_raw(raw)),
+            )
+    return conn
+
+
+LINES = [
+    b"From ",
+    b">From ",
+    b">>From x",
+    b"From a@b Mon Mar  5 09:00:00 2018",
+    b"Content-Length: 3",
+    b"",
+    b"\r",
+    b"a: b",
+]
+
+
+@given(st.lists(st.lists(st.one_of(st.binary(), st.sampled_from(LINES))).map(b"\n".join), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_come_back_as_another_program_reads_them(raws: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        conn = put_as_it_is(at / "o.db", raws)
+        reports = [export(conn, at / kind, kind, quiet=True) for kind in ("eml", "mbox", "maildir")]
+        conn.close()
+        files = [path.read_bytes() for path in sorted((at / "eml").iterdir())]
+        box = mailbox.mbox(at / "mbox", create=False)
+        quoted_ones = [box.get_bytes(key) for key in box.iterkeys()]
+        box.close()
+        maildir = mailbox.Maildir(at / "maildir", create=False)
+        in_maildir = sorted(maildir.get_bytes(key) for key in maildir.iterkeys())
+    unended = [number for number, raw in enumerate(raws, 1) if not raw.endswith(b"\n")]
+    assert [(r.exported, r.failures, r.altered) for r in reports] == [
+        (len(raws), [], altered) for altered in ([], unended, [])
+    ]
+    assert files == raws
+    assert in_maildir == sorted(raws)
+    assert [re.sub(rb"(?m)^>(>*From )", rb"\1", raw) for raw in quoted_ones] == [
+        raw if raw.endswith(b"\n") else raw + b"\n" for raw in raws
+    ]
+
+
+def test_what_is_written_and_forgotten_meanwhile_makes_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(tmp_path).close()
+    conn, other = db.connect(tmp_path / "o.db", readonly=True), db.connect(tmp_path / "o.db")
+    real = exporting._read
+
+    def meanwhile(conn: db.sqlite3.Connection, message_id: int) -> exporting.Message:
+        if message_id == 1:
+            with db.transaction(other):
+                deletion.delete_messages(other, [4])
+            ingest(tmp_path / "o.db", eml_folder(tmp_path / "more", {"5.eml": mail("New.\n", id="<5@example.org>")}))
+        return real(conn, message_id)
+
+    monkeypatch.setattr(exporting, "_read", meanwhile)
+    report = export(conn, tmp_path / "out", quiet=True)
+    assert (report.exported, report.failures) == (4, [])
+    assert hashes(tmp_path / "out", "eml") == sorted(hashlib.sha256(raw).hexdigest() for raw in LETTERS.values())
+    assert rows(other, "select id from messages order by id") == [(1,), (2,), (3,), (5,)]
+
+
+@pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
+def test_memory_is_for_one_message_however_many_there_are(tmp_path: Path, kind: str) -> None:
+    conn = put_as_it_is(
+        tmp_path / "o.db", [b"%d\nFrom here on\n" % n + b"All of it.\n" * 100_000 for n in range(30)]
+    )  # 1 MB each
+    tracemalloc.start()
+    try:
+        assert export(conn, tmp_path / "out", kind, quiet=True).exported == 30
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared test mail is not on this machine")
