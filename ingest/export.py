@@ -176,12 +176,14 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
     # A folder of a name that no one else has, since process numbers repeat: in containers they are nearly always the same.
     work = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.", suffix=".part", dir=out.absolute().parent))
     part = work / "whole"
+    folders = (
+        [] if format == "mbox" else [part, *(part / name for name in ("cur", "new", "tmp") if format == "maildir")]
+    )
     try:
         if format == "mbox":
             with _created(part) as file:
                 yield lambda message: _into_mbox(file, message, report)
         else:
-            folders = [part, *(part / name for name in ("cur", "new", "tmp") if format == "maildir")]
             for folder in folders:
                 folder.mkdir(mode=0o700)
             name = _maildir_name if format == "maildir" else _eml_name
@@ -190,7 +192,10 @@ def _made(out: Path, format: str, report: Report) -> Iterator[Put]:
             return
         if os.path.lexists(out):  # someone else was quicker; a rename would write over a file
             raise OakenError(f"{out} was made by another program meanwhile; nothing was written over.", "exists")
+        for folder in folders:
+            _settle(folder)
         part.rename(out)
+        _settle(out.absolute().parent)
     finally:
         shutil.rmtree(work)
 
@@ -202,6 +207,16 @@ def _created(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    """See to it that the names in ``folder`` are on the disk, as their files are. Windows has no such call for a folder."""
+    if os.name != "nt":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _into_folder(folder: Path, name: str, message: Message, report: Report) -> None:

@@ -171,6 +171,33 @@ def test_what_another_program_makes_there_meanwhile_is_not_written_over(
     assert sorted(tmp_path.iterdir()) == sorted([*before, out]) and out.read_text() == "theirs"
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux says which file a number stands for")
+@pytest.mark.parametrize(
+    ("kind", "synced"),
+    [
+        ("eml", [*(f"{n:08}.eml" for n in (1, 2, 3, 4)), "whole", "there"]),
+        ("mbox", ["whole", "there"]),
+        ("maildir", [*["letter"] * 4, "whole", "cur", "new", "tmp", "there"]),
+    ],
+)
+def test_all_is_on_the_disk_before_it_takes_its_name_and_the_name_after(
+    tmp_path: Path, kind: str, synced: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn = stored(tmp_path)
+    out, seen = tmp_path / "there" / "out", []
+    out.parent.mkdir()
+    real = os.fsync
+
+    def noting(opened: int) -> None:
+        name = Path(f"/proc/self/fd/{opened}").readlink().name
+        seen.append(("letter" if ".oaken:2," in name else name, out.exists()))
+        real(opened)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    export(conn, out, kind, quiet=True)
+    assert seen == [(name, name == "there") for name in synced]
+
+
 @pytest.mark.parametrize("kind", ["eml", "mbox", "maildir"])
 def test_what_another_process_of_the_same_number_left_is_left_alone(tmp_path: Path, kind: str) -> None:
     conn = stored(tmp_path)
