@@ -51,6 +51,7 @@ class Absent:
     messages: list[int] = field(default_factory=list)
     among: int = 0
     first: list[str] = field(default_factory=list)  # date, sender and subject of some
+    passed_over: str | None = None  # a file in which such a place lies, and which is there all the same
 
     @property
     def too_many(self) -> bool:
@@ -62,6 +63,7 @@ def find(conn: sqlite3.Connection, account: str, snapshot: Snapshot) -> Absent:
     """What the snapshot no longer holds of the account's mail, once its sources were read (``places.Seen``). Reads only."""
     found = Absent()
     among: set[int] = set()
+    read: set[str] = set()
     for mailbox_id, key, message_id, box, met in conn.execute(
         "select l.mailbox_id, l.provider_key, l.message_id, b.name, exists (select 1 from temp.places_seen s"
         " where s.mailbox_id = l.mailbox_id and s.provider_key = l.provider_key)"
@@ -72,9 +74,12 @@ def find(conn: sqlite3.Connection, account: str, snapshot: Snapshot) -> Absent:
         if not inside:
             continue
         among.add(message_id)
-        if not met:
+        if met:
+            read.add(places.file_of(key) or key)
+        else:
             found.places.append((mailbox_id, key, message_id))
     found.among = len(among)
+    found.passed_over = _passed_over(found, snapshot, read)
     gone: dict[int, int] = {}
     for _, _, message_id in found.places:
         gone[message_id] = gone.get(message_id, 0) + 1
@@ -107,6 +112,11 @@ def delete(conn: sqlite3.Connection, account: str, snapshot: Snapshot, report: R
     if broken := _leads_nowhere(key for _, key, _ in found.places):
         report.complete = _outcome(Absent(), f"{broken} is a link that leads nowhere, so what it holds is not known")
         return
+    if found.passed_over:
+        report.complete = _outcome(
+            Absent(), f"{found.passed_over} is there and no longer looks like mail: is it damaged?"
+        )
+        return
     if found.places:
         snapshot.agree(found)
     if found.messages and found.too_many and not snapshot.sure:
@@ -138,6 +148,21 @@ def delete(conn: sqlite3.Connection, account: str, snapshot: Snapshot, report: R
             report.chunks_deleted += deleted["recall_chunks"]
             bar.update(len(batch))
     report.complete = _outcome(found, None)
+
+
+def _passed_over(found: Absent, snapshot: Snapshot, read: set[str]) -> str | None:
+    """A file at the roots that mail was read from and that is there, with something in it, though nothing was read from it now: a
+    folder passes over what it takes for no mail, and a damaged mailbox is not an empty one."""
+    looked: set[str] = set()
+    for _, key, _ in found.places:
+        name = places.file_of(key) or key
+        if name in read or name in looked or not any(places.lies_in(key, root) for root in snapshot.roots):
+            continue
+        looked.add(name)
+        path = Path(name)
+        if path.is_file() and path.stat().st_size:
+            return name
+    return None
 
 
 def _leads_nowhere(keys: Iterable[str]) -> str | None:

@@ -121,6 +121,25 @@ def test_a_link_to_a_disk_that_is_not_mounted_is_not_absence(tmp_path: Path) -> 
         assert run(tmp_path / f"{name}.db", folder, "--complete")["deleted"] == 1
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_a_file_that_no_longer_looks_like_mail_is_damaged_and_not_empty(tmp_path: Path, many: bool) -> None:
+    folder = eml_folder(tmp_path / "box", LETTERS)
+    path = folder / "11"
+    if many:
+        mbox(path, [mail("Y.\n", id="<y@example.org>"), mail("Z.\n", id="<z@example.org>")])
+    else:
+        path.write_bytes(mail("Y.\n", id="<y@example.org>"))
+    run(tmp_path / "o.db", folder)
+    before = len(kept(tmp_path / "o.db"))
+    path.write_bytes(bytes(path.stat().st_size))
+    answer = run(tmp_path / "o.db", folder, "--complete", "--yes")
+    why = f"{path} is there and no longer looks like mail: is it damaged?"
+    assert (answer["deleted"], answer["complete"]) == (0, outcome(0, 0, 0, why))
+    assert len(kept(tmp_path / "o.db")) == before
+    path.unlink()
+    assert run(tmp_path / "o.db", folder, "--complete")["deleted"] == before - 10
+
+
 def test_a_message_that_lies_elsewhere_too_only_loses_the_place_with_its_labels(tmp_path: Path) -> None:
     folder = eml_folder(tmp_path / "box", {name: b"X-Gmail-Labels: Box\n" + raw for name, raw in LETTERS.items()})
     other = mbox(tmp_path / "other.mbox", [LETTERS["3.eml"]])
