@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from datasette.utils.sqlite import sqlite3
 
+from . import stored
+
 _HEAD = 65_536  # bytes in which the header of a message nearly always ends
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _SPACE = re.compile(rb"\s+")
@@ -67,10 +69,10 @@ def unnamed(conn: sqlite3.Connection, without: Iterable[int]) -> list[tuple[str,
 def _head(codec: str, raw: bytes) -> bytes:
     """The header of a stored message, white space left out, as a long id may be folded."""
     try:
-        start = zlib.decompressobj().decompress(raw, _HEAD) if codec == "zlib" else raw[:_HEAD]
+        start = stored.beginning(codec, raw, _HEAD)
         end = _END_OF_HEAD.search(start)
         if end is None and len(start) == _HEAD:
-            start = zlib.decompress(raw) if codec == "zlib" else raw
+            start = stored.unpack_raw(codec, raw)
             end = _END_OF_HEAD.search(start)
     except zlib.error:
         return b""  # damaged: it names no one, and must not keep others from being forgotten

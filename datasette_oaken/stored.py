@@ -6,6 +6,7 @@ A text is nearly always in the raw message to the letter, so it is compressed wi
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 
 from datasette.utils.sqlite import sqlite3
@@ -25,9 +26,26 @@ def unpack_raw(codec: str, stored: bytes) -> bytes:
     return zlib.decompress(stored) if codec == "zlib" else bytes(stored)
 
 
-def beginning(codec: str, stored: bytes) -> bytes:
-    """The first ``WINDOW`` of the bytes that came in: a text is read without unpacking what is attached. Raises zlib.error."""
-    return zlib.decompressobj().decompress(stored, WINDOW) if codec == "zlib" else bytes(stored[:WINDOW])
+def beginning(codec: str, stored: bytes, size: int = WINDOW) -> bytes:
+    """The first ``size`` of the bytes that came in, without unpacking what is attached. Raises zlib.error."""
+    return zlib.decompressobj().decompress(stored, size) if codec == "zlib" else bytes(stored[:size])
+
+
+class Damaged(ValueError):
+    """The stored bytes are not those that came in; says how."""
+
+
+def proven(codec: str | None, stored: bytes | None, sha256: str | None) -> bytes:
+    """The bytes that came in, checked against the hash that was taken then. None of all: there are none. Raises Damaged."""
+    if codec is None or stored is None:
+        raise Damaged("its bytes are not in the file")
+    try:
+        raw = unpack_raw(codec, bytes(stored))
+    except zlib.error as error:
+        raise Damaged(f"its bytes cannot be unpacked: {error}") from error
+    if hashlib.sha256(raw).hexdigest() != sha256:
+        raise Damaged("its bytes are not those that came in: they do not fit its sha256")
+    return raw
 
 
 def pack_text(text: str, raw: bytes) -> bytes:

@@ -10,12 +10,11 @@ from typing import Any
 
 from datasette.utils.sqlite import sqlite3
 
-from datasette_oaken import messages
+from datasette_oaken import messages, stored
 from datasette_oaken.db import OakenError
 
 from .progress import Progress
 
-_HEAD = 32_768
 _CLIENT = re.compile(rb"^(?:User-Agent|X-Mailer):[ \t]*(?:\r?\n[ \t]+)?([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 # What comes after a program's name: its version, its build, where it runs.
@@ -98,10 +97,10 @@ def _clients(conn: sqlite3.Connection, quiet: bool) -> dict[int, str]:
 
 
 def _client(codec: str | None, raw: bytes | None) -> str:
-    if raw is None:
+    if codec is None or raw is None:
         return UNKNOWN
     try:
-        head = zlib.decompressobj().decompress(raw, _HEAD) if codec == "zlib" else bytes(raw[:_HEAD])
+        head = stored.beginning(codec, raw)
     except zlib.error:
         return UNKNOWN
     end = _END_OF_HEAD.search(head)

@@ -7,13 +7,11 @@ another name, and takes its own when it is whole; what is there already is never
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,7 +22,7 @@ from datasette.utils.sqlite import sqlite3
 
 from datasette_oaken.db import OakenError
 from datasette_oaken.settings import DEFAULT_CATEGORIES
-from datasette_oaken.stored import unpack_raw
+from datasette_oaken.stored import Damaged, proven
 
 from .forget import Selection, select
 from .progress import Progress
@@ -100,7 +98,7 @@ def export(
             for message_id in chosen:
                 try:
                     put(_read(conn, message_id))
-                except _Damaged as error:
+                except Damaged as error:
                     report.failures.append({"key": str(message_id), "error": str(error), "attempts": 1})
                 bar.update(1)
     finally:
@@ -119,26 +117,15 @@ def _chosen(conn: sqlite3.Connection, where: str | None, account: str | None, ca
     return chosen
 
 
-class _Damaged(Exception):
-    """The stored bytes are not those that came in."""
-
-
 def _read(conn: sqlite3.Connection, message_id: int) -> Message:
     try:
         row = _row(conn, message_id)
     except sqlite3.DatabaseError as error:
         if "malformed" not in str(error):
             raise
-        raise _Damaged(f"the file is damaged where it is stored: {error}") from error
+        raise Damaged(f"the file is damaged where it is stored: {error}") from error
     sha256, codec, stored, sender, sent_at, is_read, flags = row
-    if stored is None:
-        raise _Damaged("its bytes are not in the file")
-    try:
-        raw = unpack_raw(codec, bytes(stored))
-    except zlib.error as error:
-        raise _Damaged(f"its bytes cannot be unpacked: {error}") from error
-    if hashlib.sha256(raw).hexdigest() != sha256:
-        raise _Damaged("its bytes are not those that came in: they do not fit its sha256")
+    raw = proven(codec, stored, sha256)
     sent = datetime.fromisoformat(sent_at) if sent_at else None
     return Message(
         message_id,

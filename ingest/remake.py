@@ -6,7 +6,6 @@ and verdicts; passages whose words are the same keep their vectors; verdicts on 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from datasette.utils.sqlite import sqlite3
 
 from datasette_oaken import eligible, rows, verdicts
 from datasette_oaken.db import transaction
-from datasette_oaken.stored import text_of, unpack_raw, unpack_text
+from datasette_oaken.stored import Damaged, proven, text_of, unpack_text
 
 from . import chunks as chunking
 from . import store, threads
@@ -76,12 +75,8 @@ def _batches(conn: sqlite3.Connection) -> Iterator[_Batch]:
         for id_, content_hash, sha256, codec, stored in found:
             last = id_
             try:
-                if stored is None:
-                    raise ValueError("its bytes are not in the file")
-                raw = unpack_raw(codec, bytes(stored))
-                if hashlib.sha256(raw).hexdigest() != sha256:
-                    raise ValueError("its bytes are not those that came in: they do not fit its sha256")
-            except (ValueError, zlib.error) as error:
+                raw = proven(codec, stored, sha256)
+            except Damaged as error:
                 batch.damaged.append((id_, str(error)))
                 continue
             batch.ids.append(id_)
