@@ -243,6 +243,8 @@ def test_nothing_is_wider_than_the_screen(opened: OpenPage, address: str, verdic
         page.goto(address + url.format(**verdicts))
         page.evaluate("document.querySelectorAll('main details').forEach(d => d.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, url
+        page.evaluate("document.querySelector('main').style.letterSpacing = '0.15em'")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{url}, where the fonts are wider"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
