@@ -60,3 +60,17 @@ def top_homepage(datasette: Any, request: Any) -> Callable[[], Awaitable[str | N
     from .pages import homepage
 
     return lambda: homepage(datasette, request)
+
+
+@hookimpl
+def register_agent_tools(datasette: Any) -> list[Any]:  # datasette-agent's hook
+    from .agent_tools import for_agent
+
+    return for_agent(datasette)
+
+
+@hookimpl
+def register_mcp_tools(datasette: Any, mcp: Any) -> None:  # datasette-mcp's hook
+    from .mcp_tools import add
+
+    add(datasette, mcp)

@@ -18,7 +18,7 @@ import click
 import pytest
 from making import ingest
 
-from datasette_oaken import db, embedders, filters, hookspecs, query, settings, vector
+from datasette_oaken import agent_tools, db, embedders, filters, hookspecs, query, settings, vector
 from ingest.cli import oaken
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -252,6 +252,16 @@ def test_the_sql_shown_runs_and_the_tables_named_exist(tmp_path: Path) -> None:
     for statement in statements:
         conn.execute(statement).fetchall()
     conn.close()
+
+
+# Agents
+
+
+def test_the_agents_tools_are_the_documented_ones() -> None:
+    rows = [row for row in table_rows(doc("docs/agents.md")) if row[0].startswith("`")]
+    documented = {row[0].strip("`"): re.findall(r"`(\w+)`", row[1]) for row in rows}
+    assert documented == {tool.name: list(tool.parameters) for tool in agent_tools.TOOLS}
+    assert f"{agent_tools.MOST_SECTION:,} characters" in doc("docs/agents.md")
 
 
 # Dependencies
