@@ -238,7 +238,7 @@ def test_the_way_in_and_through_by_keyboard_alone(opened: OpenPage, address: str
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_nothing_is_wider_than_the_screen(opened: OpenPage, address: str, verdicts: dict[str, int], width: int) -> None:
-    page = opened(address, viewport={"width": width, "height": 740})
+    page = opened(address + PAGES[0], viewport={"width": width, "height": 740})
     for url in PAGES:
         page.goto(address + url.format(**verdicts))
         page.evaluate("document.querySelectorAll('main details').forEach(d => d.open = true)")
@@ -251,7 +251,7 @@ def test_nothing_is_wider_than_the_screen(opened: OpenPage, address: str, verdic
 def test_every_text_stands_out_from_what_is_behind_it(
     opened: OpenPage, address: str, verdicts: dict[str, int], scheme: str
 ) -> None:
-    page = opened(address, color_scheme=scheme)
+    page = opened(address + PAGES[0], color_scheme=scheme)
     for url in PAGES:
         page.goto(address + url.format(**verdicts))
         assert faint_texts(page) == [], url
